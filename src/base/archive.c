@@ -1,3 +1,7 @@
+/* Archives by their first bytes, and members of tars by their places.
+ *
+ * A format is recognized only if its first bytes cannot be those of a text or of media: a text may begin with "BZh" or
+ * "PAR1", so that further bytes of these formats are compared. Tests with arithmetic come after the constants. */
 #include "base/archive.h"
 
 #include <errno.h>
@@ -11,14 +15,15 @@
 
 /* --- recognizing archives ----------------------------------------------------------------------------------------- */
 
-#define UNPACK ": unpack it first"
-#define EXPORT ": export what is in it first"
+#define UNPACK ": unpack it first"            /* ends a reason: it holds files */
+#define EXPORT ": export what is in it first" /* ends a reason: it holds rows or objects */
 
-#define TAR_CHECKSUM 148 /* offset of the checksum, in octal digits */
-#define TAR_DIGITS 8
-#define CPIO_OLD_HEAD 26
+#define TAR_CHECKSUM 148 /* offset of the checksum in the first block, in octal digits */
+#define TAR_DIGITS 8     /* bytes of the checksum's field */
+#define CPIO_OLD_HEAD 26 /* bytes of the header with 16-bit numbers, before the name */
 
-/* Formats that a constant at a fixed offset identifies. Formats that need arithmetic have a function below. */
+/* Formats that a constant at a fixed offset identifies: offset and size in bytes, the constant, and the reason. Formats
+ * that need arithmetic have a function below. */
 static const struct mark {
     size_t at, size; /* bytes: the offset of the constant in the file, and its size */
     const char *bytes, *reason;
@@ -50,13 +55,14 @@ static bool head_is_bzip2(const uint8_t *head, size_t size)
     return size >= 10 && memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) == 0;
 }
 
+/* All of these formats store numbers with the low byte first. */
 static uint32_t head_u32(const uint8_t *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Every tar format, even the oldest, stores the sum of the bytes of its first block. The checksum field itself counts
- * as blanks. Some writers summed bytes above 127 as negative numbers. */
+/* Every tar format, even the oldest, stores the sum of the bytes of its first block (POSIX ustar). The bytes of the
+ * checksum count as blanks. Some writers summed bytes above 127 as negative numbers, so that both sums are accepted. */
 static bool head_is_tar(const uint8_t *head, size_t size)
 {
     long claimed = 0, plain = 0, negative = 0, digits = 0;
@@ -64,6 +70,7 @@ static bool head_is_tar(const uint8_t *head, size_t size)
         return false;
     for (size_t i = TAR_CHECKSUM; i < TAR_CHECKSUM + TAR_DIGITS; i++) {
         bool digit = head[i] >= '0' && head[i] <= '7';
+        /* Digits end with a NUL or a blank; blanks may come before them. */
         if (!digit && digits)
             break;
         if (!digit && head[i] != ' ')
@@ -79,7 +86,7 @@ static bool head_is_tar(const uint8_t *head, size_t size)
     return digits && (claimed == plain || claimed == negative);
 }
 
-/* Whether each of the bytes is a character of the set. */
+/* Returns whether each of the bytes is a character of the set. A NUL is none. */
 static bool text_has_only(const uint8_t *text, size_t size, const char *set)
 {
     for (size_t i = 0; i < size; i++) {
@@ -89,7 +96,8 @@ static bool text_has_only(const uint8_t *text, size_t size, const char *set)
     return true;
 }
 
-/* Headers of octal digits, or of 16-bit numbers followed by a name that ends with a zero. */
+/* Three formats of cpio: "newc" and "crc" with 8 hexadecimal digits per number, "odc" with octal digits, and the old
+ * binary one with 16-bit numbers and a name that ends with its first NUL. */
 static bool head_is_cpio(const uint8_t *head, size_t size)
 {
     if (size >= 110 && (memcmp(head, "070701", 6) == 0 || memcmp(head, "070702", 6) == 0))
@@ -98,12 +106,14 @@ static bool head_is_cpio(const uint8_t *head, size_t size)
         return text_has_only(head, 76, "01234567");
     if (size <= CPIO_OLD_HEAD || memcmp(head, "\xc7\x71", 2) != 0)
         return false;
+    /* 26 bytes of header, then the name with its NUL, whose size is in bytes 20 and 21. */
     size_t end = CPIO_OLD_HEAD + (head[20] | (size_t)head[21] << 8); /* after the name */
     return end > CPIO_OLD_HEAD + 1 && end <= size &&
            memchr(head + CPIO_OLD_HEAD, 0, size - CPIO_OLD_HEAD) == head + end - 1;
 }
 
-/* A stream of Arrow messages: a mark, the size of the first message, and the offset of its table. */
+/* A stream of Arrow messages (IPC format): the mark ffffffff, the size of the first message, a multiple of 8, and the
+ * offset of its FlatBuffers table. */
 static bool head_is_arrow_stream(const uint8_t *head, size_t size)
 {
     if (size < 12 || head_u32(head) != UINT32_MAX)
@@ -125,6 +135,7 @@ static bool head_is_tfrecord(const uint8_t *head, size_t size)
             crc = crc & 1 ? crc >> 1 ^ UINT32_C(0x82f63b78) : crc >> 1;
     }
     crc = ~crc;
+    /* The first record has content: a file of zeros is no TFRecord. */
     return head_u32(head) && (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8) == head_u32(head + 8);
 }
 
@@ -139,6 +150,7 @@ static bool head_is_pickle(const uint8_t *head, size_t size)
 
 const char *bl_archive_detect(const void *head, size_t size)
 {
+    /* These run after all constants have failed, because they cost more. */
     static const struct {
         bool (*matches)(const uint8_t *head, size_t size);
         const char *reason;
@@ -162,9 +174,10 @@ const char *bl_archive_detect(const void *head, size_t size)
 
 /* --- members of a tar --------------------------------------------------------------------------------------------- */
 
-#define MARK ".tar@" /* separates the tar's path from the member's place */
+#define MARK ".tar@" /* separates the tar's path from the member's place: "data.tar@1536+48213/a.mp4" */
 
-/* Reads a number up to the character that ends it, and goes past that. */
+/* Reads a number up to the character `end`, and moves *at behind that. INT64_MAX / 2 keeps begin + bytes within 64
+ * bits. */
 static bool member_read_number(const char **at, char end, int64_t *number)
 {
     size_t digits = strspn(*at, "0123456789");
@@ -176,6 +189,7 @@ static bool member_read_number(const char **at, char end, int64_t *number)
 
 bool bl_member_parse(const char *path, struct bl_member *member)
 {
+    /* A folder may contain ".tar@" in its own name, so that the search goes on until a place follows. */
     for (const char *mark = path; (mark = strstr(mark, MARK)); mark++) {
         const char *at = mark + strlen(MARK);
         if (member_read_number(&at, '+', &member->begin) && member_read_number(&at, '/', &member->bytes) && *at) {
@@ -194,6 +208,7 @@ const char *bl_member_file(const char *path, char buffer[PATH_MAX])
         return path;
     if (member.tar >= PATH_MAX) {
         errno = ENAMETOOLONG;
+        /* The tar's path is a part of the member's path, and open() needs a NUL behind it. */
         return NULL;
     }
     memcpy(buffer, path, member.tar);
@@ -206,6 +221,7 @@ void bl_member_append(struct bl_buffer *out, const char *tar, int64_t begin, int
     bl_buffer_printf(out, "%s@%" PRId64 "+%" PRId64 "/%s", tar, begin, bytes, name);
 }
 
+/* "images/0001.seg.npy" has the key "images/0001". A hidden name begins with its dot and has no key. */
 size_t bl_member_key(const char *name)
 {
     const char *last = bl_path_name(name), *dot = strchr(last, '.');
@@ -214,8 +230,8 @@ size_t bl_member_key(const char *name)
 
 /* --- index of members --------------------------------------------------------------------------------------------- */
 
-/* Returns the hash of the tar's path, the key and the extension. The tar's path is part of the hash, since the members
- * of many tars often have the same names (0001.jpg in each shard). */
+/* Returns the hash of the tar's path, the key and the extension. The tar's path is part of the hash, since many tars
+ * often have members of the same names (0001.jpg in each shard). */
 static uint64_t member_hash(const char *tar, size_t tar_size, const char *key, size_t key_size, const char *extension)
 {
     uint64_t hash = XXH3_64bits(tar, tar_size);
@@ -231,6 +247,7 @@ int bl_member_index_add_tar(struct bl_member_index *index, const char *path, str
     return bl_buffer_check(&index->text, e);
 }
 
+/* The tar that was added last owns the member; both are stored as numbers, because the arrays move. */
 int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t begin, int64_t bytes,
                         struct bl_error *e)
 {
@@ -254,7 +271,9 @@ const struct bl_member_entry *bl_member_index_beside(const struct bl_member_inde
     size_t size = bl_member_key(m.name), number;
     if (!size)
         return NULL;
+    /* The extension is all that follows the key, so that "seg.npy" and "npy" are different members. */
     uint64_t hash = member_hash(path, m.tar, m.name, size, extension);
+    /* Equal hashes are compared by name and tar. */
     for (struct bl_hash_probe probe = bl_hash_begin(&index->by_name, hash);
          bl_hash_next(&index->by_name, &probe, &number);) {
         const struct bl_member_entry *entry = &index->member[number];

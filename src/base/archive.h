@@ -36,14 +36,14 @@ struct bl_member {
     const char *name; /* in the tar: within the path */
 };
 
-/* Takes such a path apart. False: it names no member. */
+/* Parses the path of a member. Returns false if it names none. */
 bool bl_member_parse(const char *path, struct bl_member *member);
 
-/* The path of the file to open: the path itself, or that of a member's tar, in buffer. NULL with errno: it is too
- * long. */
+/* Returns the path of the file to open: the path itself, or the path of a member's tar, in buffer. NULL with errno: the
+ * path is too long. */
 const char *bl_member_file(const char *path, char buffer[PATH_MAX]);
 
-/* Appends the path. */
+/* Appends the path of a member. */
 void bl_member_append(struct bl_buffer *out, const char *tar, int64_t begin, int64_t bytes, const char *name);
 
 /* Bytes of a member's name that are its key, which the members of a sample share: up to the first dot after the last
@@ -71,19 +71,19 @@ struct bl_member_index {
     struct bl_hash by_name;
 };
 
-/* Adds a tar; its members follow. */
+/* Adds a tar. The members that are added next belong to it. */
 int bl_member_index_add_tar(struct bl_member_index *index, const char *path, struct bl_error *e);
 
 /* Adds a member of the tar that was added last. Its name has a key. */
 int bl_member_index_add(struct bl_member_index *index, const char *name, int64_t begin, int64_t bytes,
                         struct bl_error *e);
 
-/* Finds the member that is beside another one, whose path is given: of the same tar, with its key (bl_member_key), and
- * what follows that. NULL: there is none, or path is no member's. */
+/* Finds the member beside another one: in the same tar, with the same key (bl_member_key) and this extension. path:
+ * that of the other member. NULL: there is none, or path names no member. */
 const struct bl_member_entry *bl_member_index_beside(const struct bl_member_index *index, const char *path,
                                                      const char *extension);
 
-/* Appends the path of a member, by its place. */
+/* Appends the path of a member of the index. */
 void bl_member_index_append(const struct bl_member_index *index, const struct bl_member_entry *member,
                             struct bl_buffer *out);
 void bl_member_index_free(struct bl_member_index *index);

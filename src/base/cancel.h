@@ -1,4 +1,4 @@
-/* The flag that stops work early. A signal or another job's fatal error raises it, once. Every loop that can take long
+/* The flag that stops work early. A signal or another job's fatal error sets it, once. Every loop that can take long
  * tests it and returns BL_ECANCEL. */
 #ifndef BL_CANCEL_H
 #define BL_CANCEL_H
@@ -8,9 +8,10 @@
 
 struct bl_cancel {
     atomic_int raised;    /* 0, the number of a signal, or -1 after a fatal error; the first one stays */
-    atomic_ullong *beats; /* counts packets, frames and images for whoever watches this process; NULL: nobody does */
+    atomic_ullong *beats; /* counts packets, frames and images, for the process that watches this one; or NULL */
 };
 
+/* Returns whether work must stop. Cheap enough for every turn of a loop. */
 static inline bool bl_cancelled(const struct bl_cancel *cancel)
 {
     return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;

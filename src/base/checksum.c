@@ -1,4 +1,13 @@
-#define XXH_DISPATCH_DISABLE_REPLACE
+/* Checksums of data, files that end with their checksum, and the lines that identify a dataset.
+ *
+ * XXH3 with 64 bits finds accidental damage; it is no protection against intent, and costs less than reading from a
+ * disk. The identity of a dataset is a text of lines "name: value", one for each option that decides its bytes. A run
+ * that is resumed compares the lines, so that a message can name the option that differs:
+ *
+ *     strategy: mix
+ *     world-size: 8
+ *     size: 224x224 */
+#define XXH_DISPATCH_DISABLE_REPLACE /* the header would otherwise replace XXH3_64bits by macros everywhere */
 
 #include "base/checksum.h"
 
@@ -11,8 +20,8 @@
 
 /* --- checksum ----------------------------------------------------------------------------------------------------- */
 
-/* The library's loops for the processor at hand, twice as fast as those for any x86-64. Only the shared library is sure
- * to have them. */
+/* The library's loops for the processor at hand are twice as fast as those for any x86-64. Only the shared library is
+ * sure to have them, so that the symbols are weak: without the function its address is NULL. */
 #if defined(__x86_64__)
 #include <xxh_x86dispatch.h>
 #pragma weak XXH3_64bits_dispatch
@@ -50,6 +59,7 @@ uint64_t bl_checksum_end(const struct bl_checksum_state *state)
     return XXH3_64bits_digest(&state->state);
 }
 
+/* The digits go from the highest to the lowest, as "%016x" writes them. */
 void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE])
 {
     enum { DIGITS = BL_DIGEST_SIZE - 1 };
@@ -58,6 +68,7 @@ void bl_checksum_format(uint64_t checksum, char digest[BL_DIGEST_SIZE])
     digest[DIGITS] = '\0';
 }
 
+/* Accepts only what bl_checksum_format writes: 16 digits, no capital letters. */
 bool bl_checksum_parse(const char *text, uint64_t *checksum)
 {
     static const char digits[] = "0123456789abcdef";
@@ -76,7 +87,7 @@ bool bl_checksum_parse(const char *text, uint64_t *checksum)
 
 /* --- files that end with their checksum --------------------------------------------------------------------------- */
 
-#define END_SIZE (sizeof "end 0123456789abcdef\n" - 1)
+#define END_SIZE (sizeof "end 0123456789abcdef\n" - 1) /* bytes of the last line */
 
 /* Makes the last line of a sealed file: "end " and the checksum of all bytes before the line. */
 static void end_format(const void *data, size_t size, char end[END_SIZE + 1])
@@ -84,6 +95,7 @@ static void end_format(const void *data, size_t size, char end[END_SIZE + 1])
     snprintf(end, END_SIZE + 1, "end %016" PRIx64 "\n", bl_checksum(data, size));
 }
 
+/* The text must end with a line end, so that "end" begins a line. */
 int bl_sealed_close(struct bl_buffer *text, struct bl_error *e)
 {
     char end[END_SIZE + 1];
@@ -97,6 +109,7 @@ int bl_sealed_close(struct bl_buffer *text, struct bl_error *e)
 
 int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
 {
+    /* A file that was cut anywhere fails this test, also one that is empty. */
     char end[END_SIZE + 1];
     bool good = text->size >= END_SIZE;
     if (good) {
@@ -115,12 +128,14 @@ int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
 
 /* --- identity lines ----------------------------------------------------------------------------------------------- */
 
+/* Options of a stage that this command does not use are idle and have no lines. */
 void bl_options_mark_idle(struct bl_options *o, const void *values)
 {
     for (int g = 0; g < o->groups; g++)
         o->idle[g] = o->idle[g] || o->group[g].values == values;
 }
 
+/* Values are escaped, so that each option has exactly one line. */
 void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
 {
     struct bl_buffer value = {0};
@@ -131,8 +146,9 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_free_part(&value, out);
 }
 
-/* affects: BL_AFFECTS_NOTHING stands for all options that affect something. An unlisted option is younger than datasets
- * of earlier versions: at its default value it has no line, so that these datasets keep their identity. */
+/* Appends the lines of the options that affect `affects`; BL_AFFECTS_NOTHING selects all options that affect something.
+ * An unlisted option is younger than datasets of earlier versions: at its default value it has no line, so that these
+ * datasets keep their identity. */
 void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
@@ -164,7 +180,7 @@ struct pair {
     size_t name_size, value_size;
 };
 
-/* Parses the line at text and returns the start of the next one. */
+/* Parses the line at text and returns the start of the next one. A line without ": " is a name with an empty value. */
 static const char *pair_parse(const char *text, struct pair *pair)
 {
     const char *end = strchrnul(text, '\n'), *colon = memmem(text, (size_t)(end - text), ": ", 2);
@@ -175,6 +191,7 @@ static const char *pair_parse(const char *text, struct pair *pair)
     return *end ? end + 1 : end;
 }
 
+/* An identity has a line for each option, so that a linear search is enough. */
 const char *bl_identity_value(const char *lines, const char *name, size_t name_size, size_t *size)
 {
     struct pair pair;
@@ -188,7 +205,7 @@ const char *bl_identity_value(const char *lines, const char *name, size_t name_s
     return NULL;
 }
 
-/* Whether the lines have this name with this value. */
+/* Returns whether the lines contain this name with this value. */
 static bool pair_is_in(const struct pair *pair, const char *lines)
 {
     size_t size;
@@ -196,7 +213,7 @@ static bool pair_is_in(const struct pair *pair, const char *lines)
     return value && size == pair->value_size && memcmp(value, pair->value, size) == 0;
 }
 
-/* Reports the line of this name, which differs or which one side lacks. */
+/* Reports the line of this name: its value differs, or only one side has the line, which happens between versions. */
 static int identity_differs_error(const char *what, const struct pair *pair, const char *there, const char *wanted,
                                   struct bl_error *e)
 {
@@ -221,6 +238,7 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
     struct pair pair;
     if (strcmp(there, wanted) == 0)
         return BL_OK;
+    /* The first difference is reported in the order of the options, and then lines that only the other side has. */
     for (const char *at = wanted; *at;) {
         at = pair_parse(at, &pair);
         if (!pair_is_in(&pair, there))
@@ -234,6 +252,8 @@ int bl_identity_compare(const char *there, const char *wanted, const char *what,
     return bl_error_set(e, BL_EUSAGE, "%s of another configuration (its lines are in another order)", what);
 }
 
+/* Compares only the lines that `there` has. Tasks and inputs belong to the scan and may differ: the same table can come
+ * from another number of tasks. */
 int bl_identity_within(const char *there, const char *wanted, const char *what, struct bl_error *e)
 {
     struct pair pair;

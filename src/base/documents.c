@@ -1,3 +1,14 @@
+/* Documents of a text file: where each begins and ends, in a part of the file that one worker reads.
+ *
+ * Files are cut into parts at offsets that follow from their sizes alone, and a document belongs to the part in which
+ * it begins. So each worker finds the first document of its part by itself, and every document is read exactly once.
+ * Example by lines, for the parts 0..5 and 5..11 of the text "ab\ncdef\ngh\n":
+ *
+ *     part 0..5    "ab" at 0, "cdef" at 3 (it goes on behind the part's end)
+ *     part 5..11   skips to the line after offset 4, and has "gh" at 8
+ *
+ * Where records begin follows only from all the text before them (JSON arrays, quoted CSV). Their workers share the
+ * places that others have found (base/records.h). */
 #include "base/documents.h"
 
 #include <stdlib.h>
@@ -11,10 +22,11 @@
 #include "base/records.h"
 #include "base/text.h"
 
-#define CHUNK ((size_t)1 << 20)
+#define CHUNK ((size_t)1 << 20) /* bytes that are read at once */
 
-/* The window of the file that is in memory: data[at..filled) has been read and not yet returned. refill moves these
- * bytes to the front and reads behind them, so that a document always lies in one piece. */
+/* The window of the file in memory: data[at..filled) has been read and not yet returned. refill moves these bytes to
+ * the front and reads behind them, and makes the window larger if needed, so that a document always lies in one piece.
+ */
 struct bl_documents {
     struct bl_instream *stream;
     struct bl_division_rule rule;
@@ -25,14 +37,15 @@ struct bl_documents {
     bool eof;
     struct bl_error damage;         /* what reading ended with; its code is 0 if there is none */
     const struct bl_cancel *cancel; /* or NULL */
-    /* Of records: */
+    /* For records only: */
     struct bl_record_scan record;
-    int64_t line;       /* of a row: of the next one */
+    int64_t line;       /* of the next row */
     bool after, closed; /* an element has been read, and nothing behind it; the array has ended */
-    bool comma;         /* one has been read, and no element behind it */
+    bool comma;         /* a comma has been read, and no element behind it */
 };
 
-/* Moves the unused bytes to the front and reads more after them. */
+/* Moves the unused bytes to the front and reads more behind them. Damage ends the file here and is kept: the documents
+ * before it are whole. BL_EDATA: the file begins as an archive or in another encoding. */
 static int documents_refill(struct bl_documents *d, struct bl_error *e)
 {
     memmove(d->data, d->data + d->at, d->filled - d->at);
@@ -41,6 +54,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
     d->at = 0;
     if (d->capacity - d->filled < CHUNK) {
         size_t capacity = d->capacity * 2;
+        /* A document that fills the window needs a larger one; doubling keeps the number of copies small. */
         char *data = realloc(d->data, capacity + 1);
         if (!data)
             return bl_error_memory(e);
@@ -48,6 +62,7 @@ static int documents_refill(struct bl_documents *d, struct bl_error *e)
         d->capacity = capacity;
     }
     size_t got;
+    /* The bytes before the damage arrive together with the error. */
     int code = bl_instream_read(d->stream, d->data + d->filled, CHUNK, &got, &d->damage);
     if (code && code != BL_EDATA)
         return bl_error_pass(e, code, &d->damage);
@@ -68,18 +83,19 @@ static int documents_report_damage(const struct bl_documents *d, struct bl_error
 
 /* --- the start of a part of a file ------------------------------------------------------------------------------ */
 
-/* Returns the size of the blank line at `at`, 0 if the line is not blank, and -1 if only more bytes can tell. */
+/* Returns the size of the blank line at `at`, 0 if the line is not blank, and -1 if more bytes are needed to decide. */
 static int documents_blank_line(const struct bl_documents *d, size_t at)
 {
     size_t have = d->filled - at;
     if (have >= 1 && d->data[at] == '\n')
         return 1;
+    /* A lone \r at the end of the window may be the first half of a line end. */
     if (have >= 2 && d->data[at] == '\r')
         return d->data[at + 1] == '\n' ? 2 : 0;
     return (have == 0 || d->data[at] == '\r') && !d->eof ? -1 : 0;
 }
 
-/* Moves past the blank lines at the present place, and reads on while only more bytes can tell. */
+/* Moves behind the blank lines at the present place. */
 static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e)
 {
     for (int blank; (blank = documents_blank_line(d, d->at));) {
@@ -91,10 +107,12 @@ static int documents_skip_blank_lines(struct bl_documents *d, struct bl_error *e
     return BL_OK;
 }
 
-/* Moves past the first \n at or after the byte before the part. */
+/* Moves behind the next \n. Reading begins with the byte before the part: if that is a \n, a line begins with the part.
+ */
 static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
 {
     for (;;) {
+        /* The window is dropped where it contains no line end. */
         char *newline = memchr(d->data + d->at, '\n', d->filled - d->at);
         d->at = newline ? (size_t)(newline - d->data) + 1 : d->filled;
         if (newline || d->eof || bl_documents_offset(d) >= d->end)
@@ -103,7 +121,7 @@ static int documents_skip_to_line(struct bl_documents *d, struct bl_error *e)
     }
 }
 
-/* Moves past the first blank lines that end in the part: a document that begins behind them belongs to the part. */
+/* Moves behind the first blank lines that end in the part: a document that begins behind them belongs to the part. */
 static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     if (d->base)
@@ -119,7 +137,7 @@ static int documents_skip_to_paragraph(struct bl_documents *d, int64_t begin, st
     return BL_OK;
 }
 
-/* Moves past the first separator that ends in the part. */
+/* Moves behind the first separator that ends in the part. */
 static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, struct bl_error *e)
 {
     size_t size = d->rule.separator_size;
@@ -139,14 +157,16 @@ static int documents_skip_to_separator(struct bl_documents *d, int64_t begin, st
     }
 }
 
-/* Moves *at back to where the text before it does not matter: no separator that begins earlier ends after it.
- * Separators may overlap, as in a row of dashes; then the ones found from the left count. */
+/* Moves *at back to a place where the text before it does not matter: no separator that begins earlier ends after it.
+ * Separators may overlap: "-----" contains "---" at three places, and the one that counts is found from the left. The
+ * loop looks for a separator that *at would cut, and goes to its beginning until there is none. */
 static int documents_find_independent(const struct bl_documents *d, const struct bl_input_file *file, const char *path,
                                       int64_t *at, struct bl_error *e)
 {
     int64_t size = (int64_t)d->rule.separator_size, low = INT64_MAX;
     for (;;) {
         int64_t from = *at - size + 1 > 0 ? *at - size + 1 : 0;
+        /* The window is read backwards, a chunk at a time, with size - 1 bytes of overlap. */
         if (from < low) {
             low = *at > (int64_t)CHUNK ? *at - (int64_t)CHUNK : 0;
             low = from < low ? from : low;
@@ -162,8 +182,9 @@ static int documents_find_independent(const struct bl_documents *d, const struct
     }
 }
 
-/* Sets d->base, where reading must begin to find the first document of a part. By lines the byte before the part shows
- * whether a line begins there; by blank lines, three bytes do, which have room for \n\r\n. */
+/* Sets d->base, where reading must begin to find the first document of a part. By lines, the byte before the part shows
+ * whether a line begins there. By blank lines, three bytes show it, which have room for \n\r\n. By a separator, as many
+ * bytes as it has. */
 static int documents_find_base(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     static const int64_t before[] = {[BL_DIVISION_LINE] = 1, [BL_DIVISION_BLANK_LINE] = 3};
@@ -184,13 +205,13 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
 
 /* --- records ---------------------------------------------------------------------------------------------------- */
 
-/* Whether documents are records, whose beginnings follow from all the text before them. */
+/* Returns whether documents are records, whose beginnings follow from all the text before them. */
 static bool rule_is_record(const struct bl_division_rule *rule)
 {
     return rule->by == BL_DIVISION_JSON || rule->by == BL_DIVISION_ROW;
 }
 
-/* Reads until so many bytes are there, or the file ends. */
+/* Reads until `bytes` bytes are available, or the file ends. */
 static int documents_fill(struct bl_documents *d, size_t bytes, struct bl_error *e)
 {
     while (!d->eof && d->filled - d->at < bytes)
@@ -198,10 +219,11 @@ static int documents_fill(struct bl_documents *d, size_t bytes, struct bl_error 
     return BL_OK;
 }
 
-/* The next byte that is no white space, which stays unread; -1 at the end of the file. */
+/* Sets *byte to the next byte that is no white space, which stays unread; -1 at the end of the file. */
 static int documents_peek(struct bl_documents *d, int *byte, struct bl_error *e)
 {
     for (;;) {
+        /* strchr would find the NUL of the set, too. */
         while (d->at < d->filled && strchr(" \t\r\n", d->data[d->at]) && d->data[d->at])
             d->at++;
         *byte = d->at < d->filled ? (unsigned char)d->data[d->at] : -1;
@@ -211,7 +233,8 @@ static int documents_peek(struct bl_documents *d, int *byte, struct bl_error *e)
     }
 }
 
-/* Goes to the beginning of the next element. BL_EDATA: there is something else, at which it stays. */
+/* Goes to the beginning of the next element, past the comma before it. *found false: the array has ended, and nothing
+ * follows it. BL_EDATA: there is something else, at which reading stays. */
 static int documents_find_element(struct bl_documents *d, bool *found, struct bl_error *e)
 {
     int byte;
@@ -223,6 +246,7 @@ static int documents_find_element(struct bl_documents *d, bool *found, struct bl
         d->comma = true;
         BL_TRY(documents_peek(d, &byte, e));
     }
+    /* The ] ends the array, unless a comma stands before it. */
     if (byte == ']' && !d->comma && !d->closed) {
         d->at++;
         d->after = false;
@@ -248,10 +272,11 @@ static int documents_find_element(struct bl_documents *d, bool *found, struct bl
     return BL_OK;
 }
 
-/* Goes to the beginning of the next row. */
+/* Goes to the beginning of the next row, past empty lines, which count for the numbers of lines. */
 static int documents_find_row(struct bl_documents *d, bool *found, struct bl_error *e)
 {
     for (;;) {
+        /* Two bytes are needed to recognize \r\n. */
         int code = documents_fill(d, 2, e);
         size_t have = d->filled - d->at;
         const char *at = d->data + d->at;
@@ -270,7 +295,7 @@ static int documents_find_record(struct bl_documents *d, bool *found, struct bl_
     return d->rule.by == BL_DIVISION_ROW ? documents_find_row(d, found, e) : documents_find_element(d, found, e);
 }
 
-/* Notes that the record at d->at has been read, and counts its lines. */
+/* Notes that the record at d->at has been read, and counts its line ends. */
 static void documents_end_record(struct bl_documents *d)
 {
     d->after = true;
@@ -278,7 +303,8 @@ static void documents_end_record(struct bl_documents *d)
     d->line += d->record.lines;
 }
 
-/* Refuses an object that goes on behind its first line, where lines of JSON are expected. */
+/* Refuses an object that goes on behind its first line, where lines of JSON are expected: a user has probably saved one
+ * document with indentation. The message shows the command of jq that makes lines. */
 static int documents_check_object(const struct bl_documents *d, struct bl_error *e)
 {
     const char *text = d->data + d->at, *end = d->data + d->filled;
@@ -290,6 +316,8 @@ static int documents_check_object(const struct bl_documents *d, struct bl_error 
         return BL_OK;
     while (newline < end && bl_text_is_blank(newline, 1))
         newline++;
+    /* A further line that begins with { is a second object: these are lines of JSON, and the first one is damaged.
+     */
     if (newline == end || *newline == '{')
         return BL_OK;
     if (!bl_json_find_table(text, (size_t)(end - text), &name))
@@ -302,9 +330,11 @@ static int documents_check_object(const struct bl_documents *d, struct bl_error 
                         (int)name.size, name.text, (int)name.size, name.text);
 }
 
-/* Reads the beginning of the file: which rule holds, and where its first record may begin. */
+/* Reads the beginning of the file, which decides the rule: a [ begins an array, and other files have lines. Where the
+ * first record may begin follows from it. */
 static int documents_begin_records(struct bl_documents *d, struct bl_error *e)
 {
+    /* A mark between values and an object over several lines show in the first chunk. */
     int code = documents_fill(d, CHUNK, e), byte = 0;
     d->line = 1;
     if (!code && d->filled >= 3 && memcmp(d->data, "\xef\xbb\xbf", 3) == 0)
@@ -328,14 +358,15 @@ static int documents_begin_records(struct bl_documents *d, struct bl_error *e)
 static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
                               struct bl_error *e);
 
-/* Skips the records before the part. The part in which a fault lies reports it. */
+/* Skips the records before the part. A fault in them belongs to another part, whose worker reports it; this part then
+ * has no documents (end 0). */
 static int documents_pass_records(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     struct bl_error fault = {0};
     int64_t max = d->max;
     bool found = true, is_cut = false;
     int code = BL_OK;
-    d->max = 0; /* nothing of them is kept */
+    d->max = 0; /* their text is dropped */
     while (!code && found && !(d->cancel && bl_cancelled(d->cancel))) {
         struct bl_document passed = {0};
         size_t stop = 0, next = 0;
@@ -351,6 +382,7 @@ static int documents_pass_records(struct bl_documents *d, const char *path, int6
     d->max = max;
     if (d->cancel && bl_cancelled(d->cancel))
         return BL_ECANCEL;
+    /* Workers of later parts begin here instead of at the beginning of the file. */
     if (!code && found)
         bl_record_places_add(d->rule.places, path, &(struct bl_record_place){bl_documents_offset(d), d->line});
     if (is_cut || (code == BL_EDATA && bl_documents_offset(d) < begin))
@@ -358,7 +390,8 @@ static int documents_pass_records(struct bl_documents *d, const char *path, int6
     return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
-/* Opens the records of a part: reading begins at the last known place. */
+/* Opens the records of a part. Reading begins at the last known place before it, unless that place lies in what was
+ * read to decide the rule. */
 static int documents_open_records(struct bl_documents *d, const char *path, int64_t begin, struct bl_error *e)
 {
     int code = bl_instream_open(&d->stream, path, 0, d->cancel, e);
@@ -373,6 +406,7 @@ static int documents_open_records(struct bl_documents *d, const char *path, int6
         d->at = d->filled = 0;
         d->base = place.offset;
         d->line = place.line;
+        /* An element begins at each place, so that a ] cannot stand there. */
         d->comma = true;
         code = bl_instream_open(&d->stream, path, place.offset, d->cancel, e);
     }
@@ -389,6 +423,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     d->end = end;
     d->max = max;
     d->cancel = cancel;
+    /* Room for a chunk that is used and one that is read. */
     d->capacity = 2 * CHUNK;
     d->data = malloc(d->capacity + 1);
     int code = d->data ? BL_OK : bl_error_memory(e);
@@ -396,7 +431,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
         code = documents_open_records(d, path, begin, e);
     if (code || rule_is_record(&d->rule) || (!begin && d->stream))
         goto out;
-    if (d->stream) { /* of lines, as it turned out */
+    if (d->stream) { /* the file turned out to have lines, which another search begins */
         bl_instream_close(d->stream);
         d->stream = NULL;
         d->at = d->filled = 0;
@@ -409,6 +444,7 @@ int bl_documents_open(struct bl_documents **documents, const char *path, const s
     code = bl_instream_open(&d->stream, path, d->base, cancel, e);
     if (code || !begin)
         goto out;
+    /* The other rules can begin anywhere, with a few bytes before the part. */
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         code = documents_skip_to_paragraph(d, begin, e);
     else if (d->rule.by == BL_DIVISION_SEPARATOR)
@@ -441,8 +477,8 @@ int64_t bl_documents_offset(const struct bl_documents *d)
     return d->base + (int64_t)d->at;
 }
 
-/* Finds the first line end that a blank line follows. *stop: before the line end, *next: after it; the caller of the
- * next document skips the blank lines. False: more bytes can tell. */
+/* Finds the first line end that a blank line follows. *stop: the offset before the line end, *next: the one after it;
+ * the next document skips the blank lines. Returns false if more bytes are needed to decide. */
 static bool documents_find_blank_line(const struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     for (size_t at = from; at < d->filled;) {
@@ -451,6 +487,7 @@ static bool documents_find_blank_line(const struct bl_documents *d, size_t from,
             return false;
         at = (size_t)(newline - d->data) + 1;
         int blank = documents_blank_line(d, at);
+        /* The line end itself belongs to no document. */
         *stop = at - 1;
         *next = at;
         if (blank)
@@ -459,8 +496,8 @@ static bool documents_find_blank_line(const struct bl_documents *d, size_t from,
     return false;
 }
 
-/* Finds where the document at d->at ends and where the next may begin. The search starts at from. False: the end of the
- * document has not been read yet. */
+/* Finds where the document at d->at ends (*stop) and where the next one may begin (*next). The search starts at `from`.
+ * Returns false if the end of the document has not been read yet. */
 static bool documents_find_end(struct bl_documents *d, size_t from, size_t *stop, size_t *next)
 {
     const char *found = NULL;
@@ -487,7 +524,8 @@ static bool documents_find_end(struct bl_documents *d, size_t from, size_t *stop
     return true;
 }
 
-/* Bytes at the end of searched text that must be kept, since they may begin the mark that ends the document. */
+/* Returns how many bytes at the end of searched text must be searched again, since they may begin the mark that ends
+ * the document. */
 static size_t documents_overlap(const struct bl_documents *d)
 {
     return d->rule.by == BL_DIVISION_SEPARATOR    ? d->rule.separator_size - 1
@@ -495,7 +533,8 @@ static size_t documents_overlap(const struct bl_documents *d)
                                                   : 0;
 }
 
-/* Reads until the end of the document at d->at is known. Drops the text of a document that grows too long. */
+/* Reads until the end of the document at d->at is known. The text of a document that grows longer than the limit is
+ * dropped while the search for its end goes on, so that memory stays bounded. */
 static int documents_complete(struct bl_documents *d, struct bl_document *document, size_t *stop, size_t *next,
                               struct bl_error *e)
 {
@@ -503,9 +542,11 @@ static int documents_complete(struct bl_documents *d, struct bl_document *docume
     d->record = (struct bl_record_scan){0};
     while (!(document->ended = documents_find_end(d, searched, stop, next))) {
         if (d->eof) {
+            /* The damage may lie behind the content, in a checksum: the last document is then whole. */
             bool whole = d->rule.by != BL_DIVISION_FILE && bl_instream_is_whole(d->stream);
             if (d->damage.code && !whole)
                 return documents_report_damage(d, e);
+            /* The last document of the file ends with it, and one line end at its end is no part of a paragraph. */
             *stop = *next = d->filled;
             if (d->rule.by == BL_DIVISION_BLANK_LINE && *stop > d->at && d->data[*stop - 1] == '\n')
                 --*stop;
@@ -528,8 +569,8 @@ int64_t bl_documents_read(const struct bl_documents *d)
     return bl_instream_offset(d->stream);
 }
 
-/* Takes the \r of each \r\n out of the text from d->at to stop; the size that is left. A document by lines has one at
- * its end at most. */
+/* Removes the \r of each \r\n from the text between d->at and stop, and returns the size that is left. A document by
+ * lines has at most one, at its end; one by paragraphs has one in each line. */
 static size_t documents_drop_returns(struct bl_documents *d, size_t stop)
 {
     char *text = d->data + d->at;
@@ -556,6 +597,7 @@ static int documents_read(struct bl_documents *d, struct bl_document *document, 
     document->text = d->data + d->at;
     document->size = documents_drop_returns(d, stop);
     document->ahead = d->filled - d->at;
+    /* The limit is compared again, since the last refill may have brought the end. */
     if ((int64_t)document->size > d->max)
         document->too_long = true;
     if (document->too_long)
@@ -565,7 +607,7 @@ static int documents_read(struct bl_documents *d, struct bl_document *document, 
     return BL_OK;
 }
 
-/* The part in which a fault lies reports it. */
+/* Reads the next record. A fault behind the end of the part is ignored: the part in which it lies reports it. */
 static int documents_next_record(struct bl_documents *d, struct bl_document *document, bool *found, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -582,7 +624,7 @@ static int documents_next_record(struct bl_documents *d, struct bl_document *doc
     code = documents_read(d, document, found, e);
     documents_end_record(d);
     if (!code && !document->ended)
-        d->end = 0; /* the file ends in it, which it tells */
+        d->end = 0; /* the file ends in the record, which document->ended says */
     return code;
 }
 
@@ -599,6 +641,7 @@ int bl_documents_next(struct bl_documents *d, struct bl_document *document, bool
         return documents_next_record(d, document, found, e);
     if (d->rule.by == BL_DIVISION_BLANK_LINE)
         BL_TRY(documents_skip_blank_lines(d, e));
+    /* The end of a part is tested only when a document begins. */
     if (d->at == d->filled && !d->eof)
         BL_TRY(documents_refill(d, e));
     if (d->at == d->filled && d->damage.code)

@@ -32,8 +32,8 @@ enum bl_division {
 struct bl_division_rule {
     enum bl_division by;
     const char *separator;
-    size_t separator_size;           /* bytes, 1 to BL_SEPARATOR_MAX with BL_DIVISION_SEPARATOR */
-    char mark;                       /* between the values of a row; 0: the file tells it (bl_record_find_mark) */
+    size_t separator_size; /* bytes, 1 to BL_SEPARATOR_MAX with BL_DIVISION_SEPARATOR */
+    char mark;             /* between the values of a row; 0: it follows from the file (bl_record_find_mark) */
     struct bl_record_places *places; /* for records */
 };
 
@@ -51,9 +51,9 @@ struct bl_document {
 struct bl_documents;
 
 /* Opens the documents that begin at bytes begin <= offset < end of path. begin may differ from 0 only for uncompressed
- * files and not with BL_DIVISION_FILE; then all records before it are passed, from the last known place on. max: bytes
- * of a document. cancel: as bl_instream_open. path and the rule's texts
- * must outlive the object. Codes as bl_instream_open. */
+ * files and not with BL_DIVISION_FILE; then all records before it are skipped, from the last known place on. max: bytes
+ * of a document. cancel and the codes are those of bl_instream_open. path and the rule's texts must outlive the object.
+ */
 int bl_documents_open(struct bl_documents **documents, const char *path, const struct bl_division_rule *rule,
                       int64_t begin, int64_t end, int64_t max, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_documents_close(struct bl_documents *documents);
@@ -61,18 +61,19 @@ void bl_documents_close(struct bl_documents *documents);
 /* The mark between the values of a row. */
 char bl_documents_mark(const struct bl_documents *documents);
 
-/* *found: false at the end. BL_EDATA, too, where what is between the elements of an array is not right; what follows is
- * not read then. Codes as bl_instream_read; of a damaged file first come the documents that end before the
- * damage, and the last one if all bytes were decoded (bl_instream_is_whole), unless the file is one document. */
+/* Reads the next document. *found: false at the end. The codes are those of bl_instream_read, and BL_EDATA for wrong
+ * text between the elements of an array, after which nothing is read. A damaged file first gives the documents that end
+ * before the damage, and the last one if all bytes were decoded (bl_instream_is_whole), unless the file is one
+ * document. */
 int bl_documents_next(struct bl_documents *documents, struct bl_document *document, bool *found, struct bl_error *e);
 
-/* Bytes of the file read so far; compressed bytes if the file is compressed. */
+/* Returns the bytes of the file that were read so far: compressed bytes if the file is compressed. */
 int64_t bl_documents_read(const struct bl_documents *documents);
 
-/* As bl_instream_drain. */
+/* Reads the rest of standard input, as bl_instream_drain does. */
 int bl_documents_drain(struct bl_documents *documents, uint64_t *checksum, struct bl_error *e);
 
-/* Offset of the next document, or where one would begin. */
+/* Returns the offset at which the next document begins, or would begin. */
 int64_t bl_documents_offset(const struct bl_documents *documents);
 
 #endif

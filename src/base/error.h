@@ -46,7 +46,7 @@ int bl_error_memory(struct bl_error *e);
 
 /* Some libraries hide that memory ran out: FFmpeg may report the end of a file, or damage. The C library sets errno to
  * ENOMEM, and nothing else does: call watch before, and seen afterwards on the same thread. Where successful
- * allocations leave ENOMEM too, seen returns false, and only a failed call shows the lack of memory. */
+ * allocations leave ENOMEM, too, seen returns false, and only a failed call shows that memory ran out. */
 void bl_error_memory_watch(void);
 bool bl_error_memory_seen(void);
 

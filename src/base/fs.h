@@ -46,10 +46,11 @@ bool bl_path_has_extension(const char *path, const char *const *extensions);
 /* Files that must be regular. Anyone who can write to a dataset could replace one of its files with a pipe, a socket or
  * a device; opening or reading that could block or have side effects. */
 
-/* Opens a regular file for reading, without waiting. The descriptor; BL_EFAIL; BL_EDATA: it is something else. */
+/* Opens a regular file for reading, without waiting. Returns the descriptor, BL_EFAIL, or BL_EDATA for another kind of
+ * file. */
 int bl_regular_open(const char *path, struct bl_error *e);
 
-/* BL_EDATA: there is something, which is no regular file. What opens it next reports all else. */
+/* Returns BL_EDATA if the path exists and is no regular file. Other faults are left to the open that follows. */
 int bl_regular_check(const char *path, struct bl_error *e);
 
 /* --- file system -------------------------------------------------------------------------------------------------- */
@@ -93,10 +94,11 @@ int bl_fs_rmdir(const char *path, struct bl_error *e);
 
 /* The functions below are for directories that a user named; they follow links. */
 
-/* Whether there is something of that name. Only an answer of the file system counts: EIO and the like are failures. */
+/* Sets whether the name exists. Only a definite answer of the file system counts: EIO and similar errors are failures.
+ */
 int bl_fs_exists(const char *path, bool *exists, struct bl_error *e);
 
-/* Whether there is something of the name dir/name. Errors as bl_fs_exists, and BL_EFAIL without memory. */
+/* Sets whether dir/name exists. The errors are those of bl_fs_exists, and BL_EFAIL if memory ran out. */
 int bl_fs_find(const char *dir, const char *name, bool *found, struct bl_error *e);
 
 /* Makes a directory and its parents; an existing one is no error. */

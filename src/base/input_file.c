@@ -1,3 +1,7 @@
+/* Inputs: opening files, folders and members of a tar, and reading them at given places.
+ *
+ * A member "data.tar@1536+48213/a.mp4" is read in place: its bytes are those from 1,536 on in data.tar, 48,213 of them.
+ * The functions below hide that, so that kinds read a member like a file. */
 #include "base/input_file.h"
 
 #include <errno.h>
@@ -14,9 +18,9 @@
 
 /* What a process may open is decided for all of it at once: a decoder's process is confined before it reads its first
  * input (kind/isolated), and from then on every open(2) in it fails. So the opener is a property of the process, as its
- * standard input is, and no argument: it would have to pass through every kind, its readers, and the callbacks of
- * libav, and a call that lacks it would fail in confined processes alone. decoder_loop.c sets it once, before there are
- * threads; everything else only calls the functions below. */
+ * standard input is, and no argument: an argument would have to pass through every kind, its readers, and the callbacks
+ * of libav, and a call without it would fail in confined processes alone. decoder_loop.c sets the opener once, before
+ * there are threads; everything else only calls the functions below. */
 static bl_opener *opener;
 static void *opener_context;
 
@@ -28,11 +32,13 @@ void bl_opener_set(bl_opener *function, void *context)
 
 int bl_opener_open(const char *path, int flags)
 {
+    /* The tar is opened in place of its member. */
     char tar[PATH_MAX];
     const char *file = bl_member_file(path, tar);
     return file ? open(file, flags) : -1;
 }
 
+/* Opens by the process's opener, or by open(2). */
 static int opener_open(const char *path, int flags)
 {
     return opener ? opener(opener_context, path, flags) : bl_opener_open(path, flags);
@@ -40,6 +46,7 @@ static int opener_open(const char *path, int flags)
 
 int bl_opener_file(const char *path)
 {
+    /* O_NONBLOCK: opening a pipe without a writer would block. */
     return opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -48,6 +55,7 @@ DIR *bl_opener_folder(const char *path)
     int fd = opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     if (fd >= 0 && !folder) {
+        /* close() may change errno, which the caller reads. */
         int error = errno;
         close(fd);
         errno = error;
@@ -57,8 +65,7 @@ DIR *bl_opener_folder(const char *path)
 
 /* --- input files -------------------------------------------------------------------------------------------------- */
 
-/* Makes the status of a tar that of a member: the size is the member's, or less where the tar ends within the member.
- */
+/* Turns the status of a tar into that of a member: the size is the member's, or less where the tar ends within it. */
 static void status_narrow(struct stat *status, const struct bl_member *member)
 {
     int64_t there = status->st_size - member->begin;
@@ -70,6 +77,7 @@ int bl_input_file_open(struct bl_input_file *file, const char *path)
 {
     struct bl_member member;
     *file = (struct bl_input_file){.fd = bl_opener_file(path)};
+    /* Callers read errno, so that it survives the close. */
     if (file->fd < 0)
         return -1;
     if (fstat(file->fd, &file->status) != 0) {
@@ -94,6 +102,7 @@ void bl_input_file_close(struct bl_input_file *file)
 
 ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t size, int64_t offset)
 {
+    /* A member ends before its tar does. Devices have no size, and are read as far as they go. */
     int64_t left = file->status.st_size - offset;
     if (S_ISREG(file->status.st_mode) && left < (int64_t)size)
         size = left > 0 ? (size_t)left : 0;
@@ -118,6 +127,7 @@ int bl_input_file_stat(const char *path, struct stat *status)
     const char *file = bl_member_file(path, tar);
     if (!file || stat(file, status) != 0)
         return -1;
+    /* The status is the tar's where the path names a member. */
     if (file == tar && S_ISREG(status->st_mode) && bl_member_parse(path, &member))
         status_narrow(status, &member);
     return 0;
@@ -125,10 +135,13 @@ int bl_input_file_stat(const char *path, struct stat *status)
 
 /* --- window ------------------------------------------------------------------------------------------------------- */
 
+/* Reads a number through the window, which is filled from the number on if it does not lie in it: headers are read
+ * forwards. Numbers beyond the end are 0 and set `ended`, so that a parser may test once for a group of reads. */
 uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_endian)
 {
     uint64_t value = 0;
     bool inside = at >= 0 && at <= w->size - size;
+    /* After a failed read every number is 0, and the parser ends soon. */
     w->ended = w->ended || !inside;
     if (!inside || w->code)
         return 0;
@@ -144,7 +157,7 @@ uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_en
 
 /* --- copies of pipes ---------------------------------------------------------------------------------------------- */
 
-/* Copies all that can be read from one descriptor to another one. name: of the pipe, for messages. */
+/* Copies everything from one descriptor to another one. name: of the pipe, for messages. */
 static int pipe_copy_fill(int from, int to, const char *name, struct bl_error *e)
 {
     char chunk[1 << 16];
@@ -161,6 +174,7 @@ int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_err
     bool given = strcmp(path, "-") == 0;
     *held = (struct bl_pipe_copy){.fd = -1, .name = given ? "standard input" : path};
     int code = given ? BL_OK : bl_io_check_path(path, e);
+    /* A regular file needs no copy. */
     if (code || (!given && (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))))
         return code;
     int from = given ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -170,6 +184,7 @@ int bl_pipe_copy_open(struct bl_pipe_copy *held, const char *path, struct bl_err
     code = held->fd < 0 ? held->fd : pipe_copy_fill(from, held->fd, held->name, e);
     if (!given)
         close(from); /* read only: no data to lose */
+    /* The path opens the copy again, from its beginning. */
     snprintf(held->path, sizeof held->path, "/dev/fd/%d", held->fd);
     return code;
 }
@@ -179,6 +194,7 @@ const char *bl_pipe_copy_path(const struct bl_pipe_copy *held, const char *path)
     return held->fd >= 0 ? held->path : path;
 }
 
+/* A message begins with the path of the copy, "/dev/fd/7: not a table"; the user knows the source by its own name. */
 void bl_pipe_copy_fix_error(const struct bl_pipe_copy *held, struct bl_error *e)
 {
     size_t size = strlen(held->path);

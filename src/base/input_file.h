@@ -17,19 +17,19 @@
 /* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h) it opens the tar. A process
  * that may not open files sets an opener that asks another process. */
 
-/* As open(2) with these flags: a descriptor, or -1 with errno. */
+/* Opens a file as open(2) does with these flags. Returns the descriptor, or -1 with errno. */
 typedef int bl_opener(void *context, const char *path, int flags);
 
-/* Sets the opener of this process, once, before it has threads. Without it: open(2). */
+/* Sets the opener of this process, once, before the process has threads. Without one, open(2) is used. */
 void bl_opener_set(bl_opener *opener, void *context);
 
-/* Opens a file in this process. */
+/* Opens a file by open(2), whatever the opener is. */
 int bl_opener_open(const char *path, int flags);
 
-/* Opens a file for reading, without waiting for a pipe's writer. -1 with errno. */
+/* Opens a file for reading, without waiting for a pipe's writer. Returns the descriptor, or -1 with errno. */
 int bl_opener_file(const char *path);
 
-/* As opendir(3). */
+/* Opens a folder as opendir(3) does. */
 DIR *bl_opener_folder(const char *path);
 
 /* --- input files -------------------------------------------------------------------------------------------------- */
@@ -38,20 +38,21 @@ DIR *bl_opener_folder(const char *path);
 
 struct bl_input_file {
     int fd;
-    int64_t begin;      /* its first byte in fd */
-    struct stat status; /* fstat's, but st_size is the member's: what of it is there, if the tar ends before */
+    int64_t begin;      /* offset of the input's first byte in fd */
+    struct stat status; /* of the file; st_size is that of the member, or less if the tar ends within it */
 };
 
-/* Opens it without waiting for a pipe's writer: 0, or -1 with errno, and fd -1. */
+/* Opens the input without waiting for a pipe's writer. Returns 0, or -1 with errno and fd -1. */
 int bl_input_file_open(struct bl_input_file *file, const char *path);
 
-/* Closes it, if it is open. It was read only: nothing can be lost by that. */
+/* Closes the input, if it is open. A close of a file that was only read loses nothing. */
 void bl_input_file_close(struct bl_input_file *file);
 
-/* As pread, from the input's first byte on and up to its end, whatever comes at once and after signals. */
+/* Reads as pread(2) does, at an offset from the input's first byte. Fewer bytes than size come only at the end: short
+ * reads and signals are handled. Returns the bytes, or -1 with errno. */
 ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t size, int64_t offset);
 
-/* As stat: what bl_input_file_open would say. */
+/* Sets the status that bl_input_file_open would set. Returns 0, or -1 with errno. */
 int bl_input_file_stat(const char *path, struct stat *status);
 
 /* --- window ------------------------------------------------------------------------------------------------------- */
@@ -60,20 +61,20 @@ int bl_input_file_stat(const char *path, struct stat *status);
 
 #define BL_WINDOW_SIZE 4096
 
-/* Set the first five members; the others begin as {0}. */
+/* Set the first five members; the others begin as 0. */
 struct bl_window {
     int fd;
     int64_t begin; /* the file's first byte in fd */
     const char *path;
     int64_t size; /* of the file */
     struct bl_error *e;
-    int code;   /* BL_EFAIL: a read failed, and everything reads as zero */
-    bool ended; /* something beyond the end was wanted, which is zero */
+    int code;   /* BL_EFAIL after a failed read; all numbers are then 0 */
+    bool ended; /* a number beyond the end was requested; it is 0 */
     int64_t from, to;
     uint8_t data[BL_WINDOW_SIZE]; /* bytes from `from` to `to` of the file */
 };
 
-/* Up to 8 bytes as a number. */
+/* Returns the number in `size` bytes, at most 8, at an offset of the file. */
 uint64_t bl_window_number(struct bl_window *window, int64_t at, int size, bool big_endian);
 
 /* --- copies of pipes ---------------------------------------------------------------------------------------------- */

@@ -24,11 +24,11 @@ int bl_inflate_prefix(const uint8_t *data, size_t size, uint8_t *out, size_t cap
 
 struct bl_instream;
 
-/* Whether a file that begins with head is compressed. */
+/* Returns whether a file that begins with head is compressed. */
 bool bl_instream_is_compressed(const void *head, size_t size);
 
 /* Opens path ("-": standard input) for reading from byte begin; only a file read from 0 may be compressed. cancel, or
- * NULL: once it is raised, reading returns BL_ECANCEL, even while it waits for standard input. BL_EDATA: the name ends
+ * NULL: once it is set, reading returns BL_ECANCEL, even while it waits for standard input. BL_EDATA: the name ends
  * in .gz or .zst, but the content is neither. path must outlive the stream. */
 int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begin, const struct bl_cancel *cancel,
                      struct bl_error *e);
@@ -44,7 +44,7 @@ int bl_instream_read(struct bl_instream *stream, void *data, size_t size, size_t
 /* After BL_EDATA: whether all bytes were decoded, up to the end of the file or to bytes that are no gzip or zstd. */
 bool bl_instream_is_whole(const struct bl_instream *stream);
 
-/* Bytes of the file read so far, compressed bytes if the file is compressed. */
+/* Returns the bytes of the file that were read so far: compressed bytes if the file is compressed. */
 int64_t bl_instream_offset(const struct bl_instream *stream);
 
 #endif

@@ -74,8 +74,8 @@ struct bl_lines {
 
 /* Opens a file. path must outlive the object. BL_EFAIL; then there is nothing to close. */
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* For lists of names: where there is a zero byte in what is read first, more than a line can have, zero bytes end the
- * lines, as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
+/* Opens a list of names. If the first bytes (more than a line can have) contain a zero byte, zero bytes end the lines,
+ * as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
 int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
 /* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
  * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */

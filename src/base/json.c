@@ -1,5 +1,9 @@
-/* A recursive descent parser over the bytes. Nearly all of a line is inside strings, so they are scanned eight bytes at
- * a time (the tests for bytes within words are from "Bit Twiddling Hacks", S. E. Anderson). */
+/* A parser of one JSON text (RFC 8259), which checks every byte and keeps the places of a few values.
+ *
+ * It descends recursively and builds no tree: a value is a range of the text. For the keys "meta.id" and "text", the
+ * line {"meta": {"id": 7}, "text": "a\n"} gives the ranges `7` and `a\n`, the second one marked as escaped. Nearly all
+ * of a line is inside strings, so they are scanned eight bytes at a time (the tests for bytes within words are from
+ * "Bit Twiddling Hacks", S. E. Anderson). */
 #include "base/json.h"
 
 #include <errno.h>
@@ -9,9 +13,10 @@
 
 #include "base/text.h"
 
-#define KEY_SHOWN 40 /* bytes of a key in messages */
+#define KEY_SHOWN 40 /* bytes of a key in messages; some files use whole sentences as keys */
 
-/* The state of a scan: the text from begin to end, of which the bytes before `at` are read, and the keys to find. */
+/* The state of a scan: the text from begin to end, of which the bytes before `at` are read, and the keys to find. The
+ * key meta.id is open by 1 part within the object under "meta", and by 0 elsewhere. */
 struct scan {
     const char *begin, *at, *end;
     const struct bl_json_key *key; /* [keys] */
@@ -21,6 +26,7 @@ struct scan {
     struct bl_json_fault *fault;
 };
 
+/* A dot after a backslash belongs to the name, so that the search goes on behind it. */
 bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size)
 {
     *key = (struct bl_json_key){0};
@@ -59,13 +65,14 @@ static bool scan_fail(struct scan *s, const char *what)
     return false;
 }
 
+/* The four characters of white space that the grammar has; isspace() accepts more. */
 static void scan_skip_space(struct scan *s)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
         s->at++;
 }
 
-/* Goes past the character c and the white space before it. False: something else is there. */
+/* Skips white space and then the character c. Returns false with the fault `what` if another character is there. */
 static bool scan_expect(struct scan *s, char c, const char *what)
 {
     scan_skip_space(s);
@@ -79,7 +86,8 @@ static bool scan_expect(struct scan *s, char c, const char *what)
 
 #define EACH(byte) (0x0101010101010101u * (uint64_t)(byte)) /* a word of eight such bytes */
 
-/* Returns a word whose lowest set bit is the top bit of the first zero byte in word, or 0 if no byte is zero. */
+/* Returns a word whose lowest set bit is the top bit of the first zero byte in word, or 0 if no byte is zero. Higher
+ * bits may be wrong, because the subtraction borrows from the next byte. */
 static uint64_t word_zero_bytes(uint64_t word)
 {
     return (word - EACH(1)) & ~word & EACH(0x80);
@@ -90,17 +98,20 @@ const char *bl_json_next_special(const char *at, const char *end)
     for (; end - at >= 8; at += 8) {
         uint64_t word;
         memcpy(&word, at, sizeof word);
+        /* The third test finds bytes below 0x20: subtracting 0x20 borrows into their top bits. */
         uint64_t special = word_zero_bytes(word ^ EACH('"')) | word_zero_bytes(word ^ EACH('\\')) |
                            ((word - EACH(0x20)) & ~word & EACH(0x80));
+        /* The first byte of the text is the lowest of the word: all supported processors are little-endian. */
         if (special)
             return at + __builtin_ctzll(special) / 8;
     }
+    /* The last seven bytes at most. */
     while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20)
         at++;
     return at;
 }
 
-/* Parses four hexadecimal digits. -1: they are not. */
+/* Parses four hexadecimal digits. Returns the number, or -1 if they are no digits or the text ends. */
 static int hex_parse(const char *at, const char *end)
 {
     int number = 0;
@@ -115,7 +126,8 @@ static int hex_parse(const char *at, const char *end)
     return number;
 }
 
-/* Scans a string from its opening quote on. The value is the text between the quotes, with its escapes. */
+/* Scans a string from its opening quote on. The value is the text between the quotes, with its escapes, which are
+ * checked here and decoded only on request (bl_json_unescape). */
 static bool scan_string(struct scan *s, struct bl_json_value *value)
 {
     *value = (struct bl_json_value){.type = BL_JSON_STRING, .text = ++s->at};
@@ -125,15 +137,19 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
             return scan_fail(s, "the line ends in a string");
         if (*s->at == '"')
             break;
+        /* Line ends and tabs are escaped in JSON; a control character here shows a line that was cut or another format.
+         */
         if (*s->at != '\\')
             return scan_fail(s, "a control character in a string");
         value->escaped = true;
         if (s->end - s->at < 2)
             return scan_fail(s, "the line ends in a string");
+        /* The fault is at the backslash, where a user finds the escape. */
         if (s->at[1] == 'u' && hex_parse(s->at + 2, s->end) < 0)
             return scan_fail(s, "expected four hexadecimal digits after \\u");
         if (!memchr("\"\\/bfnrtu", s->at[1], 9))
             return scan_fail(s, "an invalid escape");
+        /* \u and four digits, or \ and one letter. */
         s->at += s->at[1] == 'u' ? 6 : 2;
     }
     value->size = (size_t)(s->at++ - value->text);
@@ -142,6 +158,7 @@ static bool scan_string(struct scan *s, struct bl_json_value *value)
 
 /* --- other values ----------------------------------------------------------------------------------------------- */
 
+/* At least one digit must be there. */
 static bool scan_digits(struct scan *s)
 {
     const char *first = s->at;
@@ -157,6 +174,7 @@ static bool scan_number(struct scan *s)
     bool zero = s->at < s->end && *s->at == '0';
     if (zero)
         s->at++;
+    /* 01 is no number: the digits after the zero are a fault of what follows. */
     else if (!scan_digits(s))
         return false;
     if (s->at < s->end && *s->at == '.') {
@@ -172,7 +190,8 @@ static bool scan_number(struct scan *s)
     return true;
 }
 
-/* Scans a word. NaN and the infinities are no JSON; Python writes them, and the fault notes that they are there. */
+/* Scans a word. NaN and the infinities are no JSON, and Python's json.dumps writes them; the fault object notes them,
+ * so that a caller can say why other readers refuse the line. */
 static bool scan_word(struct scan *s, enum bl_json_type *type)
 {
     static const char *const word[] = {"true", "false", "null", "NaN", "Infinity", "-Infinity"};
@@ -188,7 +207,8 @@ static bool scan_word(struct scan *s, enum bl_json_type *type)
     return scan_fail(s, "expected a value");
 }
 
-/* Whether a number begins here: also a minus sign alone, which is a fault in a number, but no -Infinity. */
+/* Returns whether a number begins here. A minus sign alone counts, because its fault is that of a number; -Infinity
+ * does not count. */
 static bool scan_is_number(const struct scan *s)
 {
     const char *digit = s->at + (*s->at == '-');
@@ -199,9 +219,11 @@ static bool scan_is_number(const struct scan *s)
 
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value);
 
-/* Scans an array from its [ on. Its elements are checked, and not kept. */
+/* Scans an array from its [ on. The elements are checked, and only the range of the array is kept. depth counts the
+ * enclosing values: a hostile text must not exhaust the stack. */
 static bool scan_array(struct scan *s, int depth)
 {
+    /* Nothing is kept of an element. */
     struct bl_json_value element;
     s->at++;
     scan_skip_space(s);
@@ -222,12 +244,15 @@ static bool scan_array(struct scan *s, int depth)
 
 /* --- objects and keys ------------------------------------------------------------------------------------------- */
 
+/* Most parts contain no escaped dot, so that equal sizes decide. Otherwise
+ * the part has such dots and is longer than the name, or the names differ. */
 bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_t size)
 {
     if (part_size == size)
         return memcmp(part, name, size) == 0;
     size_t n = 0;
     for (size_t p = 0; p < part_size; p++, n++) {
+        /* Skips the backslash before a dot. */
         p += part[p] == '\\' && p + 1 < part_size && part[p + 1] == '.';
         if (n == size || part[p] != name[n])
             return false;
@@ -235,11 +260,13 @@ bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_
     return n == size;
 }
 
-/* Whether the name of a member is that part of a key. Without memory it is not. */
+/* Returns whether the name of a member is that part of a key. Without memory it is not: the row then counts as one
+ * without this key. */
 static bool name_is_part(const struct bl_json_value *name, const struct bl_json_key *key, int part)
 {
     if (!name->escaped)
         return bl_json_part_is(key->part[part], key->size[part], name->text, name->size);
+    /* Names are seldom escaped. */
     struct bl_buffer plain = {0};
     size_t lone;
     bl_json_unescape(name, &plain, &lone);
@@ -248,7 +275,9 @@ static bool name_is_part(const struct bl_json_value *name, const struct bl_json_
     return same;
 }
 
-/* Handles a member of the object at this depth: keys may end at it, or continue into it. */
+/* Handles a member of the object at this depth. Keys that continue with its name are opened while its value is scanned,
+ * and keys that end at it take the value. Of a repeated member the last one counts, so that a value that an earlier one
+ * has set is removed first. `here` has a bit for each opened key. */
 static bool scan_member(struct scan *s, int depth, const struct bl_json_value *name, bool wanted)
 {
     uint32_t here = 0;
@@ -272,11 +301,13 @@ static bool scan_member(struct scan *s, int depth, const struct bl_json_value *n
     return true;
 }
 
-/* Scans an object from its { on. If no key continues through it, the names of its members do not matter. */
+/* Scans an object from its { on. If no key continues through it, the names of its members are not compared, which saves
+ * time in large nested objects. */
 static bool scan_object(struct scan *s, int depth)
 {
     struct bl_json_value name;
     bool wanted = false;
+    /* A key is wanted here if all its parts so far have matched the enclosing objects. */
     for (int k = 0; k < s->keys && !wanted; k++)
         wanted = s->open[k] == depth && depth < s->key[k].parts;
     s->at++;
@@ -299,6 +330,7 @@ static bool scan_object(struct scan *s, int depth)
     }
 }
 
+/* Scans any value. Its range begins behind the white space; that of a string excludes the quotes. */
 static bool scan_value(struct scan *s, int depth, struct bl_json_value *value)
 {
     if (depth > BL_JSON_DEPTH_MAX)
@@ -333,6 +365,7 @@ bool bl_json_scan(const char *line, size_t size, const struct bl_json_key *key, 
         .begin = line, .at = line, .end = line + size, .key = key, .keys = keys, .value = value, .fault = fault};
     struct bl_json_value root;
     *fault = (struct bl_json_fault){0};
+    /* Keys that the line does not contain keep type BL_JSON_NONE. */
     for (int k = 0; k < keys; k++)
         value[k] = (struct bl_json_value){0};
     scan_skip_space(&s);
@@ -349,6 +382,7 @@ bool bl_json_scan_value(const char *text, size_t size, struct bl_json_value *val
 {
     struct scan s;
     *fault = (struct bl_json_fault){0};
+    /* The depth of a value that stands alone is 0. */
     scan_begin(&s, text, 0, size, fault);
     if (!scan_value(&s, 0, value))
         return false;
@@ -356,6 +390,8 @@ bool bl_json_scan_value(const char *text, size_t size, struct bl_json_value *val
     return s.at == s.end ? true : scan_fail(&s, "expected the end of the value");
 }
 
+/* The text may be the beginning of a file, so that a fault only ends the search. Example: {"version": 1, "data": [{...
+ * has the table "data". */
 bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *name)
 {
     struct bl_json_fault fault = {0};
@@ -375,21 +411,25 @@ bool bl_json_find_table(const char *text, size_t size, struct bl_json_value *nam
             scan_skip_space(&s);
             if (s.at < s.end && (*s.at == '{' || *s.at == '['))
                 return true;
+            /* Another value: it is scanned from its bracket again. */
             s.at = begin;
         }
     } while (scan_value(&s, 1, &value) && scan_expect(&s, ',', ""));
     return false;
 }
 
+/* A message that names the keys of a line helps a user who has given another key. */
 void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffer *out)
 {
     struct bl_json_fault fault = {0};
     struct scan s = {.begin = line, .at = line, .end = line + size, .fault = &fault};
+    /* A line that does not begin as an object has no keys to show. */
     struct bl_json_value name, value;
     if (!scan_expect(&s, '{', "expected an object"))
         return;
     for (int i = 0; i <= max; i++) {
         scan_skip_space(&s);
+        /* There is a further key than max. */
         if (s.at == s.end || *s.at != '"' || !scan_string(&s, &name) || !scan_expect(&s, ':', "expected :") ||
             !scan_value(&s, 1, &value))
             return;
@@ -405,12 +445,15 @@ void bl_json_append_keys(const char *line, size_t size, int max, struct bl_buffe
 
 /* --- decoding values -------------------------------------------------------------------------------------------- */
 
-/* Returns the code point of \uXXXX at *at, or of a surrogate pair of two, and moves *at past it. */
+/* Decodes \uXXXX at *at, or a pair of surrogates in two escapes, and moves *at behind it. The formula for pairs is that
+ * of UTF-16. *is_lone: it is a surrogate without its partner, which is no code point. The escapes are valid, since
+ * scan_string has checked them. */
 static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)
 {
     uint32_t high = (uint32_t)hex_parse(*at + 2, end);
     *at += 6;
     *is_lone = high >= 0xd800 && high < 0xe000;
+    /* No high surrogate, or no further escape behind it. */
     if (high < 0xd800 || high >= 0xdc00 || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
         return high;
     uint32_t low = (uint32_t)hex_parse(*at + 2, end);
@@ -421,13 +464,15 @@ static uint32_t escape_decode(const char **at, const char *end, bool *is_lone)
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* No escape is shorter than what it stands for. */
+/* Each escape is at least as long as the character that it encodes: \n has 2 bytes and becomes 1, \u20ac has 6 and
+ * becomes 3, and a pair of surrogates has 12 and becomes 4. So out needs no more room than the value has. */
 void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, size_t *lone)
 {
     static const char stands_for[256] = {
         ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
     const char *at = value->text, *end = value->text + value->size;
     *lone = SIZE_MAX;
+    /* The room for value->size bytes includes each character that the loop appends. */
     if (!bl_buffer_reserve(out, value->size))
         return;
     char *to = out->data + out->size;
@@ -452,11 +497,13 @@ void bl_json_unescape(const struct bl_json_value *value, struct bl_buffer *out, 
     *to = '\0';
 }
 
+/* Text without escapes is not copied. */
 bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, struct bl_json_value *text)
 {
     size_t lone = SIZE_MAX;
     *text = *value;
     if (value->escaped) {
+        /* plain is the caller's, so that one buffer is used for all lines. */
         bl_buffer_clear(plain);
         bl_json_unescape(value, plain, &lone);
         text->text = plain->data;
@@ -465,11 +512,13 @@ bool bl_json_text(const struct bl_json_value *value, struct bl_buffer *plain, st
     return value->type == BL_JSON_STRING && lone == SIZE_MAX && !plain->failed;
 }
 
-/* Goes to the next element of an array or member of an object, at *at of its text; false at the end. */
+/* Goes to the next element of an array or member of an object. at: the offset in its text behind the last one, 0 at
+ * the start. Returns false at the end. */
 static bool scan_next(struct scan *s, const struct bl_json_value *within, size_t at, struct bl_json_fault *fault)
 {
     scan_begin(s, within->text, at ? at : 1 /* the bracket */, within->size, fault);
     scan_skip_space(s);
+    /* The array was checked before, so that commas separate elements and need no check. */
     if (s->at < s->end && *s->at == ',')
         s->at++;
     scan_skip_space(s);
@@ -480,6 +529,7 @@ bool bl_json_next(const struct bl_json_value *array, size_t *at, struct bl_json_
 {
     struct bl_json_fault fault = {0};
     struct scan s;
+    /* The value stands by itself, so that its depth begins at 0 again. */
     if (!scan_next(&s, array, *at, &fault))
         return false;
     bool valid = scan_value(&s, 0, value);
@@ -498,7 +548,8 @@ bool bl_json_next_member(const struct bl_json_value *object, size_t *at, struct 
     return valid;
 }
 
-/* Finds the text of the array's next element; NULL at the end. BL_EDATA: it is no number. */
+/* Finds the text of the array's next element, *size bytes; NULL at the end. Returns BL_EDATA if the element is no
+ * number. Lists of token ids may have millions of numbers, which is why they do not go through scan_value. */
 static int array_next_number(const struct bl_json_value *array, size_t *at, const char **text, size_t *size)
 {
     *text = NULL;
@@ -525,18 +576,22 @@ int bl_json_next_int(const struct bl_json_value *array, size_t *at, int64_t *num
     if (code || !text)
         return code;
     bool negative = *text == '-';
+    /* 18 digits always fit an int64_t. */
     uint64_t value = 0;
     if (size - negative > 18)
         return BL_EDATA;
     for (size_t i = negative; i < size; i++) {
+        /* A fraction or an exponent: the number may still be whole, and no writer of ids writes it so. */
         if (text[i] < '0' || text[i] > '9')
             return BL_EDATA;
+        /* No overflow: there are at most 18 digits. */
         value = value * 10 + (uint64_t)(text[i] - '0');
     }
     *number = negative ? -(int64_t)value : (int64_t)value;
     return BL_OK;
 }
 
+/* In the order of enum bl_json_type. */
 const char *bl_json_type_name(enum bl_json_type type)
 {
     static const char *const name[] = {"missing",  "a string",  "a number",          "true, false or null",
@@ -544,6 +599,7 @@ const char *bl_json_type_name(enum bl_json_type type)
     return name[type];
 }
 
+/* Marks within strings count, too: the result is an upper bound that costs no parsing. */
 size_t bl_json_marks(const char *text, size_t size)
 {
     size_t marks = 0;

@@ -40,7 +40,7 @@ struct bl_json_key {
  * are more than BL_JSON_PARTS_MAX. */
 bool bl_json_key_parse(struct bl_json_key *key, const char *text, size_t size);
 
-/* Whether this is the name that part of a key means. */
+/* Returns whether the name is the one that part of a key means. */
 bool bl_json_part_is(const char *part, size_t part_size, const char *name, size_t size);
 
 enum bl_json_type {
@@ -54,7 +54,7 @@ enum bl_json_type {
 };
 
 struct bl_json_value {
-    enum bl_json_type type; /* NONE: the line lacks the key */
+    enum bl_json_type type; /* NONE: the line does not have the key */
     bool escaped;           /* a string that contains backslashes */
     const char *text;       /* in the line; of a string, the text between the quotes */
     size_t size;

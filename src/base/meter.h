@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The item that a worker is at. The name must live until no one looks at it any more. */
+/* The item on which a worker is. The name must live as long as the display may read it. */
 struct bl_meter_item {
     _Atomic(const char *) name; /* or NULL */
-    atomic_llong since;         /* bl_meter_clock */
+    atomic_llong since;         /* when the worker began it: milliseconds of bl_meter_clock */
 };
 
 /* Milliseconds of a monotonic clock. */
@@ -30,12 +30,13 @@ struct bl_meter {
     int64_t whole;              /* the item's size; 0: unknown, so the item counts only when it is finished */
     int64_t weight;             /* the item's share of sum */
     int64_t reported;           /* the part of weight already in sum */
-    struct bl_meter_item *item; /* or NULL: nobody wants to know it */
+    struct bl_meter_item *item; /* or NULL: the display shows no items */
     void (*tick)(void *sink);   /* or NULL: called by a worker that is the only thread */
     void *sink;
 };
 
-/* Reports that done of whole is finished. Cheap enough to call for every frame. meter NULL: nobody shows it. */
+/* Reports that `done` of meter->whole is finished. Cheap enough to call for every frame. meter may be NULL: nothing is
+ * shown. */
 static inline void bl_meter_report(struct bl_meter *meter, int64_t done)
 {
     if (!meter)
@@ -48,7 +49,7 @@ static inline void bl_meter_report(struct bl_meter *meter, int64_t done)
         meter->reported = part;
     }
     if (meter->tick) {
-        int before = errno; /* by which readers recognize a lack of memory (bl_error_memory_watch) */
+        int before = errno; /* readers recognize by it that memory ran out (bl_error_memory_watch) */
         meter->tick(meter->sink);
         errno = before;
     }

@@ -1,3 +1,12 @@
+/* Options: tables of typed entries, the command line, the values, and conditions between options.
+ *
+ * A stage has a struct of values and a table that describes its members. Everything else follows from the table, so
+ * that an option is written down once. An entry, and a command line that it parses:
+ *
+ *     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN, "number of ranks", .min = 1)
+ *     --world-size 8    --world-size=8    and for an option with the letter T: -T 512, -T512
+ *
+ * `origin` has a byte for each option of all groups, in their order, which says where its value comes from. */
 #include "base/option.h"
 
 #include <inttypes.h>
@@ -7,12 +16,14 @@
 
 #include "base/text.h"
 
-#define OPTION_SUGGESTION_SIZE 128 /* bytes */
+#define OPTION_SUGGESTION_SIZE 128 /* bytes: a name of an option and the words around it */
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
+/* Moves to the next option of all groups; {0} begins. index counts them through, and is the index in o->origin. */
 bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
 {
+    /* A table ends with an entry without a name; the next group follows. */
     const struct bl_option *next = match->option ? match->option + 1 : NULL;
     int g = match->option ? (int)(match->group - o->group) : -1;
     match->index += match->option != NULL;
@@ -26,7 +37,7 @@ bool bl_options_next(const struct bl_options *o, struct bl_option_match *match)
     return true;
 }
 
-/* Counts the options of all groups: the size of o->origin. */
+/* Counts the options of all groups, which is the size of o->origin. */
 static int options_count(const struct bl_options *o)
 {
     int count = 0;
@@ -35,12 +46,13 @@ static int options_count(const struct bl_options *o)
     return count;
 }
 
-/* Finds an option by its name, or with name NULL by its letter. flag: find only flags of this command. A group of
- * another command may have an option of the same name. */
+/* Finds an option by its name of `size` bytes, or with name NULL by its letter. flag: find only flags of this command.
+ * A group without a title belongs to another command, and may have an option of the same name. */
 static bool option_find(const struct bl_options *o, const char *name, size_t size, char letter, bool flag,
                         struct bl_option_match *match)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        /* Names and letters are compared completely: an abbreviation could become ambiguous with the next version. */
         const char *own = m.option->name;
         bool same = name ? strncmp(own, name, size) == 0 && !own[size] : m.option->letter == letter;
         if (same && (!flag || m.group->title)) {
@@ -61,12 +73,14 @@ bool bl_options_find_flag(const struct bl_options *o, const char *name, size_t s
     return option_find(o, name, size, 0, true, match);
 }
 
-/* Returns ": did you mean --strategy?", or see if no name is near. flags: suggest only flags of this command. */
+/* Writes ": did you mean --strategy?" to text, or `see` if no name is near. flags: suggest only flags of this command;
+ * otherwise only keys of a YAML file. Options of one letter are near to everything and are left out. */
 static const char *option_suggest(const struct bl_options *o, const char *name, size_t size, bool flags,
                                   const char *see, char text[OPTION_SUGGESTION_SIZE])
 {
     struct bl_nearest nearest = {.word = name, .size = size};
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
+        /* The nearest name so far is kept, and bl_nearest_offer decides what is near. */
         if (flags ? m.group->title && m.option->name[1] : !m.option->command_line_only)
             bl_nearest_offer(&nearest, m.option->name);
     }
@@ -83,14 +97,18 @@ static void *option_value(const struct bl_option_group *group, const struct bl_o
     return (char *)group->values + option->offset;
 }
 
+/* Adds a group and sets its values to their defaults. The table ends with an entry without a name. The defaults go
+ * through the parsers, so that a wrong one shows in the first run of any test. */
 int bl_options_add(struct bl_options *o, const char *title, const struct bl_option *table, void *values,
                    struct bl_error *e)
 {
     if (o->groups == BL_OPTION_GROUPS_MAX)
         return bl_error_set(e, BL_EFAIL, "more than %d groups of options", BL_OPTION_GROUPS_MAX);
     int before = options_count(o);
+    /* The new options have the last indices, so that the origins before them stay. */
     o->group[o->groups++] = (struct bl_option_group){title, table, values};
     int after = options_count(o);
+    /* One byte more than needed, because realloc(0) may return NULL. */
     unsigned char *origin = realloc(o->origin, (size_t)after + 1);
     if (!origin)
         return bl_error_memory(e);
@@ -110,15 +128,18 @@ void bl_options_free(struct bl_options *o)
     *o = (struct bl_options){0};
 }
 
-/* Example: "--size expects width x height, such as 224x224, not "big"" */
+/* Reports a value that the type does not accept. Example: "--size expects width x height, such as 224x224, not "big"".
+ * A key of a YAML file has no dashes. */
 static int option_reject(const struct bl_option *option, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct bl_buffer expected = {0};
     if (option->choices) {
         bl_buffer_text(&expected, "one of ");
+        /* Only whole numbers state limits of their option; other types describe theirs in `expects`. */
         bl_option_append_choices(option, ", ", &expected);
     } else {
         bl_buffer_text(&expected, option->type->expects);
+        /* max 0 means that there is no upper limit. */
         if (option->type == &bl_option_int && option->max)
             bl_buffer_printf(&expected, " from %" PRId64 " to %" PRId64, option->min, option->max);
         else if (option->type == &bl_option_int)
@@ -131,8 +152,8 @@ static int option_reject(const struct bl_option *option, const char *text, enum 
     return code;
 }
 
-/* Sets a value, unless one of a stronger origin is there: a flag is stronger than a file, and a file than the default.
- * A stronger origin empties the list of an option that repeats, so that flags replace the file's list. */
+/* Sets a value, unless one of a stronger origin is set: a flag is stronger than a file, and a file than the default.
+ * A stronger origin first empties the list of an option that repeats, so that flags replace the list of a file. */
 static int option_apply(struct bl_options *o, const struct bl_option_match *match, const char *text,
                         enum bl_origin origin, struct bl_error *e)
 {
@@ -146,12 +167,15 @@ static int option_apply(struct bl_options *o, const struct bl_option_match *matc
     return BL_OK;
 }
 
+/* Sets an option by its name, from a YAML file or a flag. Unknown keys are errors: a typing error must not be ignored.
+ */
 int bl_options_set(struct bl_options *o, const char *name, const char *text, enum bl_origin origin, struct bl_error *e)
 {
     struct bl_option_match match;
     char suggestion[OPTION_SUGGESTION_SIZE];
     bool known = option_find(o, name, strlen(name), 0, origin == BL_ORIGIN_FLAG, &match) &&
                  (origin == BL_ORIGIN_FLAG || !match.option->command_line_only);
+    /* Options such as --config and --help have no meaning in a file. */
     if (!known)
         return bl_error_set(e, BL_EUSAGE, "unknown key \"%s\"%s", name,
                             option_suggest(o, name, strlen(name), false, "", suggestion));
@@ -181,13 +205,14 @@ void bl_option_format(const struct bl_option_group *group, const struct bl_optio
 
 /* Sets a list that the command line has set before, to the same value. Another list is refused: it would replace the
  * first one, and a user may expect that both count. Example: "--keep is given twice, as "url" and as "id": give it
- * once, with commas between: --keep url,id" */
+ * once, with commas between: --keep url,id". The comparison is that of the formatted values. */
 static int option_parse_again(struct bl_options *o, const struct bl_option_match *match, const char *text,
                               struct bl_error *e)
 {
     const char *name = match->option->name, *dashes = name[1] ? "--" : "-";
     struct bl_buffer before = {0}, after = {0};
     bl_option_format(match->group, match->option, &before);
+    /* An empty text makes sure that data is not NULL. */
     bl_buffer_text(&before, "");
     int code = option_apply(o, match, text, BL_ORIGIN_FLAG, e);
     if (code)
@@ -207,13 +232,15 @@ out:
     return code;
 }
 
-/* Sets the option of argv[*at]. Its value is the rest of the same word (attached), or the next word. */
+/* Sets the option of argv[*at]. Its value is the rest of the same word (attached), or the next word, to which *at then
+ * moves. A flag without a value is true. */
 static int option_parse_value(struct bl_options *o, const struct bl_option_match *match, const char *attached, int argc,
                               char **argv, int *at, struct bl_error *e)
 {
     if (!attached && match->option->type == &bl_option_flag)
         attached = "true";
     if (!attached) {
+        /* The value is the next word, whatever it begins with: -1 may be a number. */
         if (*at + 1 >= argc)
             return bl_error_set(e, BL_EUSAGE, "%s needs a value (%s)", argv[*at],
                                 match->option->choices ? "see --help" : match->option->type->expects);
@@ -229,7 +256,7 @@ static int option_parse_value(struct bl_options *o, const struct bl_option_match
     return option_apply(o, match, attached, BL_ORIGIN_FLAG, e);
 }
 
-/* Parses a word --NAME, --NAME=VALUE or --NAME VALUE. */
+/* Parses a word --NAME or --NAME=VALUE; in the first case, the next word may be the value. */
 static int option_parse_long(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *name = argv[*at] + 2, *equals = strchr(name, '=');
@@ -243,23 +270,27 @@ static int option_parse_long(struct bl_options *o, int argc, char **argv, int *a
     return option_parse_value(o, &match, equals ? equals + 1 : NULL, argc, argv, at, e);
 }
 
-/* Parses a word -X, -XVALUE or -X VALUE. */
+/* Parses a word -X or -XVALUE. Several letters in one word are refused: -hv would be -h with the value "v". */
 static int option_parse_short(struct bl_options *o, int argc, char **argv, int *at, struct bl_error *e)
 {
     const char *word = argv[*at];
     struct bl_option_match match;
     if (!option_find(o, NULL, 0, word[1], true, &match))
         return bl_error_set(e, BL_EUSAGE, "unknown option -%c (see --help)%s", word[1],
+                            /* A file name such as -2024.mp4 looks like an option. */
                             word[2] ? "; before a name that begins with -, write --" : "");
     if (word[2] && match.option->type == &bl_option_flag)
         return bl_error_set(e, BL_EUSAGE, "-%c takes no value: write %s as separate flags", word[1], word);
     return option_parse_value(o, &match, word[2] ? word + 2 : NULL, argc, argv, at, e);
 }
 
+/* Parses a command line. Words that begin no option become operands, in their order; "-" is an operand, and all words
+ * after "--" are. The operands point into argv. */
 int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_error *e)
 {
     free(o->operand);
     o->operands = 0;
+    /* As many operands as words, and one more, because calloc(0) may return NULL. */
     o->operand = calloc((size_t)argc + 1, sizeof *o->operand);
     if (!o->operand)
         return bl_error_memory(e);
@@ -283,6 +314,7 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 
 /* --- types of values ---------------------------------------------------------------------------------------------- */
 
+/* The words that YAML 1.2 and users write; the empty text is neither. */
 static bool flag_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -303,17 +335,18 @@ static bool int_parse(const struct bl_option *option, const char *text, void *va
     return bl_text_to_int(text, strlen(text), option->min, option->max ? option->max : INT64_MAX, value);
 }
 
-/* An integer without a default is not set while it is 0, and then has no text. */
+/* Formats an integer. One without a default is not set while it is 0, and has no text then. */
 static void int_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     if (option->initial || *(const int64_t *)value)
         bl_buffer_printf(out, "%" PRId64, *(const int64_t *)value);
 }
 
-/* bl_text_to_int reads up to 2^63 - 1, and seeds have 64 bits. */
+/* Parses 64 bits without a sign, for seeds: bl_text_to_int reads up to 2^63 - 1 only. */
 static bool uint_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
+    /* strtoull would accept spaces and signs. */
     uint64_t number = 0;
     if (!*text || text[strspn(text, "0123456789")])
         return false;
@@ -332,12 +365,13 @@ static void uint_format(const struct bl_option *option, const void *value, struc
     bl_buffer_printf(out, "%" PRIu64, *(const uint64_t *)value);
 }
 
+/* A size such as 256M; max does not apply to sizes. */
 static bool bytes_parse(const struct bl_option *option, const char *text, void *value)
 {
     return bl_text_to_bytes(text, value) && *(int64_t *)value >= option->min;
 }
 
-/* The value is the index of the text among the choices. */
+/* Parses one of the choices. The value is an int, the index among them, which is also the enum of the stage. */
 static bool choice_parse(const struct bl_option *option, const char *text, void *value)
 {
     for (int i = 0; option->choices[i]; i++) {
@@ -354,7 +388,7 @@ static void choice_format(const struct bl_option *option, const void *value, str
     bl_buffer_text(out, option->choices[*(const int *)value]);
 }
 
-/* The text is not copied: it lies in argv, or in the YAML file's text, which outlive the options. */
+/* Stores the text without a copy: it lies in argv or in the text of the YAML file, and both outlive the options. */
 static bool string_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -370,7 +404,7 @@ static void string_format(const struct bl_option *option, const void *value, str
         bl_buffer_text(out, text);
 }
 
-/* Adds a text to those of the flags before it. */
+/* Appends a text to the list. Flags of one option come one after the other: --where A --where B. */
 static bool texts_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_texts *texts = value;
@@ -381,7 +415,7 @@ static bool texts_parse(const struct bl_option *option, const char *text, void *
     return true;
 }
 
-/* One a line: a text may have commas. */
+/* Writes one text per line, because a text may contain commas. */
 static void texts_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_texts *texts = value;
@@ -390,12 +424,14 @@ static void texts_format(const struct bl_option *option, const void *value, stru
         bl_buffer_printf(out, "%s%s", i ? "\n" : "", texts->text[i]);
 }
 
-/* 25, 12.5 (as 25/2) or 30000/1001; at most nine digits on either side, so that products of two of them fit 64 bits. */
+/* Parses 25, 12.5 (as 25/2) or 30000/1001. At most nine digits are allowed on either side, so that products of two
+ * rates fit 64 bits; the fraction is reduced, so that equal rates have equal text. */
 static bool rational_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
     int64_t num, den = 1;
     size_t whole = strspn(text, "0123456789");
+    /* rest begins behind the "/" or "." */
     const char *rest = text + whole + (text[whole] != '\0');
     size_t digits = strlen(rest);
     if (!whole || whole > 9 || digits > 9 || rest[strspn(rest, "0123456789")] ||
@@ -406,6 +442,7 @@ static bool rational_parse(const struct bl_option *option, const char *text, voi
             return false;
     } else if (text[whole] == '.') {
         int64_t fraction;
+        /* 12.5 has the numerator 125 and the denominator 10 before it is reduced. */
         if (whole + digits > 9 || !bl_text_to_int(rest, digits, 0, INT64_MAX, &fraction))
             return false;
         for (size_t i = 0; i < digits; i++)
@@ -435,6 +472,7 @@ static void rational_format(const struct bl_option *option, const void *value, s
         bl_buffer_printf(out, "%" PRId64 "/%" PRId64, r->num, r->den);
 }
 
+/* A side has at most 32,768 pixels, which keeps the bytes of a picture far below 2^63. */
 static bool dimensions_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -455,6 +493,7 @@ static void dimensions_format(const struct bl_option *option, const void *value,
         bl_buffer_printf(out, "%dx%d", d->width, d->height);
 }
 
+/* Placeholder in --help, parser, formatter, and what a message says that the option expects. */
 const struct bl_option_type bl_option_flag = {NULL, flag_parse, flag_format, "true or false"};
 const struct bl_option_type bl_option_int = {"N", int_parse, int_format, "a whole number"};
 const struct bl_option_type bl_option_uint = {"N", uint_parse, uint_format, "a whole number, 0 to 2^64-1"};
@@ -478,9 +517,10 @@ void bl_option_append_choices(const struct bl_option *option, const char *separa
 
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
-/* Options that have an effect only together with others: struct bl_option.only. */
+/* Some options have an effect only together with others, which struct bl_option.only lists. A flag without effect is
+ * an error, since the user expects one. Examples of `only`: "strategy=sample|mix" and "world-size/batch-size". */
 
-/* Whether the list contains the word text of size bytes. */
+/* Returns whether the list, from `list` to `end`, contains the word text of size bytes. */
 static bool condition_lists(const char *list, const char *end, const char *text, size_t size)
 {
     for (const char *at = list; at < end;) {
@@ -492,11 +532,13 @@ static bool condition_lists(const char *list, const char *end, const char *text,
     return false;
 }
 
-/* Whether the condition from at to end holds: NAME=VALUE|VALUE, or NAME/NAME. */
+/* Returns whether the condition from at to end holds: NAME=VALUE|VALUE requires a value, NAME/NAME one of them to
+ * be set. An option that this command does not have fulfils every condition. */
 static bool condition_holds(const struct bl_options *o, const char *at, const char *end)
 {
     const char *equals = memchr(at, '=', (size_t)(end - at));
     struct bl_option_match match;
+    /* The value is compared as text, in the form that --print-config shows. */
     if (equals) {
         struct bl_buffer value = {0};
         bool there = bl_options_find(o, at, (size_t)(equals - at), &match);
@@ -509,6 +551,7 @@ static bool condition_holds(const struct bl_options *o, const char *at, const ch
     }
     while (at < end) {
         size_t size = strcspn(at, "/,");
+        /* One option of the list that is set, or unknown to this command, is enough. */
         if (!bl_options_find(o, at, size, &match) || o->origin[match.index] != BL_ORIGIN_DEFAULT)
             return true;
         at += size + 1;
@@ -516,7 +559,8 @@ static bool condition_holds(const struct bl_options *o, const char *at, const ch
     return false;
 }
 
-/* Reports a condition that does not hold, as flags: "--strategy sample or mix", "--world-size or --batch-size". */
+/* Reports a condition that does not hold, with the other option as a user writes it: "--strategy sample or mix",
+ * "--world-size or --batch-size". */
 static int condition_report(const struct bl_option *option, const char *at, const char *end, struct bl_error *e)
 {
     struct bl_buffer flags = {0};
@@ -524,6 +568,7 @@ static int condition_report(const struct bl_option *option, const char *at, cons
     for (; at < end; at++) {
         if (*at == '|' || *at == '/')
             bl_buffer_text(&flags, *at == '|' ? " or " : " or --");
+        /* "a=b|c/d" becomes "--a b or c or --d". */
         else
             bl_buffer_byte(&flags, *at == '=' ? ' ' : *at);
     }
@@ -534,6 +579,8 @@ static int condition_report(const struct bl_option *option, const char *at, cons
     return code;
 }
 
+/* Checks only flags: several commands and strategies may share a YAML file. Commas separate conditions, and each must
+ * hold. */
 int bl_options_check(const struct bl_options *o, struct bl_error *e)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {

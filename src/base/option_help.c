@@ -1,10 +1,20 @@
+/* The help of a command, and the scripts that complete its command line in bash, zsh and fish.
+ *
+ * Both come from the tables of options alone, so that a new option needs no line here. For the option --output of type
+ * DIR with the letter o, the help has one line and each shell another one:
+ *
+ *     help    "  -o, --output DIR           the dataset"
+ *     bash    -o|--output) take=directories ;;
+ *     fish    complete -c bload ... -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset' */
 #include "base/option_help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
 
-/* Shortens "  -T, --T N" to "  -T N": a name of one letter is also its flag. */
+/* Appends the flags and the value of an option: "  -o, --output DIR". An option with a name of one letter has one flag,
+ * "  -T N". The value is the placeholder, or otherwise the choices. */
 static void option_append_usage(const struct bl_option *option, struct bl_buffer *out)
 {
     bool one_letter = option->name[1] == '\0';
@@ -24,7 +34,8 @@ static void option_append_usage(const struct bl_option *option, struct bl_buffer
     }
 }
 
-/* Appends words, broken into lines from the given column to column 80. */
+/* Appends words, broken into lines from the given column to column 79, the last one of a usual terminal that does not
+ * wrap. */
 static void help_append_wrapped(struct bl_buffer *out, const char *text, int column)
 {
     int at = column;
@@ -43,8 +54,8 @@ static void help_append_wrapped(struct bl_buffer *out, const char *text, int col
     }
 }
 
-/* Appends the lines of an option: its flags, and from column 30 on the first size bytes of its help, with the default
- * in brackets. */
+/* Appends the lines of an option: its flags, and from column 30 on the first `size` bytes of its help, with the default
+ * in brackets. Long flags have a line of their own. */
 static void option_append_help(const struct bl_option *option, size_t size, struct bl_buffer *out)
 {
     const int column = 30;
@@ -64,17 +75,49 @@ static void option_append_help(const struct bl_option *option, size_t size, stru
     bl_buffer_byte(out, '\n');
 }
 
-void bl_options_help(const struct bl_options *o, struct bl_buffer *out)
+/* Appends the name of a section: its title in lower case, with hyphens in place of spaces. */
+static void section_append_name(const char *title, struct bl_buffer *out)
 {
+    for (const char *c = title; *c; c++)
+        bl_buffer_byte(out, *c == ' ' ? '-' : (char)tolower((unsigned char)*c));
+}
+
+void bl_options_help_sections(const struct bl_options *o, struct bl_buffer *out)
+{
+    struct bl_buffer names = {0};
     for (int g = 0; g < o->groups; g++) {
         if (!o->group[g].title)
             continue;
+        if (names.size)
+            bl_buffer_byte(&names, ' ');
+        section_append_name(o->group[g].title, &names);
+    }
+    bl_buffer_text(out, "  ");
+    help_append_wrapped(out, names.data ? names.data : "", 2);
+    bl_buffer_byte(out, '\n');
+    bl_buffer_free_part(&names, out);
+}
+
+bool bl_options_help(const struct bl_options *o, const char *section, struct bl_buffer *out)
+{
+    bool found = false;
+    for (int g = 0; g < o->groups; g++) {
+        struct bl_buffer name = {0};
+        if (o->group[g].title)
+            section_append_name(o->group[g].title, &name);
+        bool is_shown = o->group[g].title && (!section || (name.data && strcmp(name.data, section) == 0));
+        bl_buffer_free_part(&name, out);
+        if (!is_shown)
+            continue;
+        found = true;
         bl_buffer_printf(out, "\n%s:\n", o->group[g].title);
         for (const struct bl_option *option = o->group[g].options; option->name; option++)
             option_append_help(option, strlen(option->help), out);
     }
+    return found;
 }
 
+/* Appends some options with the first phrase of their help, for the overview of a command. */
 int bl_options_help_some(const struct bl_options *o, const char *names, struct bl_buffer *out, struct bl_error *e)
 {
     struct bl_option_match match;
@@ -89,19 +132,19 @@ int bl_options_help_some(const struct bl_options *o, const char *names, struct b
 
 /* --- completion in shells ----------------------------------------------------------------------------------------- */
 
-/* What a value may be follows from the choices of an option, or from its placeholder: "none|zstd[:LEVEL]" has the words
+/* The possible values of an option follow from its choices or from its placeholder: "none|zstd[:LEVEL]" has the words
  * none and zstd, "FILE|FOLDER|MODEL|bytes" is a file or the word bytes, "VIEW" is a directory. */
 
 const char *const bl_shell_names[] = {"bash", "zsh", "fish", NULL};
 
-/* What may stand for a flag's value. */
+/* The possible values of a flag. */
 struct value {
     bool none; /* it takes no value */
     bool files, directories;
     struct bl_buffer words; /* separated by spaces */
 };
 
-/* Whether the word is in the list, which ends with NULL. */
+/* Returns whether the word of `size` bytes is in the list, which ends with NULL. */
 static bool word_is_one_of(const char *word, size_t size, const char *const *list)
 {
     for (; *list; list++) {
@@ -111,8 +154,8 @@ static bool word_is_one_of(const char *word, size_t size, const char *const *lis
     return false;
 }
 
-/* Adds a piece of a placeholder. A piece in lower case is a word that stands for itself, as whisper80 and auto do, and
- * N, WxH, i/N and 0,1 do not. */
+/* Adds a piece of a placeholder. A piece in lower case is a word that users type, such as whisper80 and auto; N, WxH,
+ * i/N and 0,1 are not. */
 static void value_add_piece(struct value *value, const char *piece, size_t size)
 {
     static const char *const files[] = {"FILE", "FILE.yaml", "FILE.json", NULL};
@@ -126,7 +169,7 @@ static void value_add_piece(struct value *value, const char *piece, size_t size)
     bl_buffer_append(&value->words, piece, size);
 }
 
-/* Returns what may stand for the option's value. The caller frees its words. */
+/* Returns the possible values of an option. The caller frees the words. */
 static struct value option_find_value(const struct bl_option *option)
 {
     struct value value = {.none = option->type == &bl_option_flag};
@@ -143,6 +186,8 @@ static struct value option_find_value(const struct bl_option *option)
     return value;
 }
 
+/* Quotes a text for a shell. POSIX shells have no escapes within quotes: '\'' ends the text, adds a quote, and begins
+ * the text again. fish knows \' and \\ within quotes. */
 void bl_shell_quote(struct bl_buffer *out, enum bl_shell shell, const char *text, size_t size)
 {
     bl_buffer_byte(out, '\'');
@@ -159,7 +204,7 @@ void bl_shell_quote(struct bl_buffer *out, enum bl_shell shell, const char *text
 
 /* --- bash and zsh ------------------------------------------------------------------------------------------------- */
 
-/* "-o --output", with between in the middle. */
+/* Appends the flags of an option with `between` in the middle: "-o --output" or "-o|--output". */
 static void flag_append(struct bl_buffer *out, const struct bl_option *option, const char *between)
 {
     bool one_letter = !option->name[1];
@@ -168,7 +213,8 @@ static void flag_append(struct bl_buffer *out, const struct bl_option *option, c
     bl_buffer_printf(out, "%s%s", one_letter ? "-" : "--", option->name);
 }
 
-/* zsh shows beside a flag what it does: "--fit:pictures of another shape". */
+/* Appends a flag as zsh shows it, with its purpose after a colon: '--fit:pictures of another shape'. The first phrase
+ * of the help ends before a colon or semicolon. */
 static void flag_append_described(struct bl_buffer *out, const char *dashes, const char *name, size_t size,
                                   const char *help)
 {
@@ -179,10 +225,10 @@ static void flag_append_described(struct bl_buffer *out, const char *dashes, con
     bl_buffer_free_part(&text, out);
 }
 
-/* Appends what a shell's script says of one option of a command. */
+/* Appends the lines that a shell's script has for one option of a command. */
 typedef void option_form(const struct bl_option *option, const char *command, struct bl_buffer *out);
 
-/* Appends all flags of the command in that form. */
+/* Calls `form` for each option that is a flag of the command. */
 static void options_append(const struct bl_options *o, option_form *form, const char *command, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
@@ -191,7 +237,7 @@ static void options_append(const struct bl_options *o, option_form *form, const 
     }
 }
 
-/* The words of a flag in bash: " -o --output". */
+/* Appends the words of a flag in bash: " -o --output". */
 static void bash_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     (void)command;
@@ -199,7 +245,7 @@ static void bash_append_flag(const struct bl_option *option, const char *command
     flag_append(out, option, " ");
 }
 
-/* The words of a flag in zsh, both with what the flag does. */
+/* Appends the words of a flag in zsh, each with the purpose of the flag. */
 static void zsh_append_flag(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     bool one_letter = !option->name[1];
@@ -233,13 +279,13 @@ static void case_append_option(const struct bl_option *option, const char *comma
 
 /* --- fish --------------------------------------------------------------------------------------------------------- */
 
-/* Each of fish's commands defines one completion, after the name of bload's command. */
+/* Begins a command of fish, which defines one completion behind the name of bload's command. */
 static void fish_append_begin(struct bl_buffer *out, const char *command)
 {
     bl_buffer_printf(out, "complete -c bload -n '__fish_seen_subcommand_from %s'", command);
 }
 
-/* Appends what may stand there: -x without files, -F with files. */
+/* Appends the possible values: -x forbids files, -F allows them, and -a lists words. */
 static void fish_append_value(struct bl_buffer *out, const struct value *value)
 {
     struct bl_buffer all = {0};
@@ -255,7 +301,8 @@ static void fish_append_value(struct bl_buffer *out, const struct value *value)
     bl_buffer_free_part(&all, out);
 }
 
-/* "complete -c bload -n '...' -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset'" */
+/* Appends a line such as
+ *     complete -c bload -n '...' -s o -l output -x -a '(__fish_complete_directories)' -d 'the dataset' */
 static void fish_append_option(const struct bl_option *option, const char *command, struct bl_buffer *out)
 {
     struct value value = option_find_value(option);

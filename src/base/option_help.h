@@ -6,8 +6,13 @@
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
 
-/* Appends each group that has a title, with its options. */
-void bl_options_help(const struct bl_options *o, struct bl_buffer *out);
+/* Appends each group that has a title, with its options. section: only the group of this name, NULL: all groups.
+ * Returns false, and appends nothing, if there is no such group. */
+bool bl_options_help(const struct bl_options *o, const char *section, struct bl_buffer *out);
+
+/* Appends the names of the sections: the titles of the groups in lower case, with hyphens in place of spaces. They are
+ * separated by spaces, and broken into lines of at most 80 columns, which begin with two spaces. */
+void bl_options_help_sections(const struct bl_options *o, struct bl_buffer *out);
 
 /* Appends only the options of these names, which spaces separate, in this order, with their help up to a semicolon.
  * BL_EFAIL: there is no such option. */

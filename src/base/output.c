@@ -1,3 +1,11 @@
+/* Files and folders that appear under their names only when they are complete.
+ *
+ * A write goes through these names, for the path DIR/manifest.json on the machine n7:
+ *
+ *     DIR/manifest.json.part-n7-4711-9f3c01aa      write, fsync, close
+ *     DIR/manifest.json                            rename, then fsync of DIR
+ *
+ * After a crash at any point DIR/manifest.json is the old file or the new one; the other name can be removed. */
 #include "base/output.h"
 
 #include <errno.h>
@@ -15,6 +23,7 @@
 
 /* --- temporary files ---------------------------------------------------------------------------------------------- */
 
+/* 64 bytes of name and a NUL (HOST_NAME_MAX on Linux). A name with a slash cannot be part of a file name. */
 void bl_temporary_host(char host[65])
 {
     memset(host, 0, 65);
@@ -27,7 +36,8 @@ int bl_temporary_name(const char *path, struct bl_buffer *name, struct bl_error 
     char host[65];
     unsigned random = 0;
     bl_temporary_host(host);
-    /* Containers may share a host name and process number. Without random bytes, host and process must suffice. */
+    /* Containers may share a host name and process number, so that random bytes are added. GRND_NONBLOCK fails only
+     * early in the boot; host and process must suffice then. */
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = 0;
     bl_buffer_printf(name, "%s.part-%s-%ld-%08x", path, host, (long)getpid(), random);
@@ -39,11 +49,13 @@ int bl_temporary_open(const char *dir, struct bl_error *e)
     struct bl_buffer path = {0}, name = {0};
     dir = dir ? dir : getenv("TMPDIR");
     bl_buffer_printf(&path, "%s/bload", dir && *dir ? dir : "/tmp");
+    /* A failure leaves the code in fd, which is then negative. */
     int fd = bl_buffer_check(&path, e);
     if (!fd)
         fd = bl_temporary_name(path.data, &name, e);
     if (!fd)
         fd = bl_fs_create(name.data, O_RDWR, e);
+    /* The file lives as long as its descriptor. O_TMPFILE would do the same, and not all file systems have it. */
     if (fd >= 0)
         (void)bl_fs_unlink(name.data);
     bl_buffer_free(&path);
@@ -53,12 +65,14 @@ int bl_temporary_open(const char *dir, struct bl_error *e)
 
 /* --- direct writes ------------------------------------------------------------------------------------------------ */
 
-/* Smaller writes go through the cache: each direct write waits for the disk. */
+/* Smaller writes go through the cache, because each direct write waits for the disk. */
 #define DIRECT_MIN ((size_t)1 << 20)
 
+/* The flag O_DIRECT fails at the open where the file system does not support it. */
 int bl_direct_open(const char *path)
 {
     const char *name;
+    /* The descriptor is only for writing: reads go through the cache. */
     int folder = bl_fs_open_parent(path, &name, NULL);
     int fd = folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0)
@@ -66,8 +80,8 @@ int bl_direct_open(const char *path)
     return fd;
 }
 
-/* Some file systems accept the flag and then demand more than page alignment, and a short write leaves an unaligned
- * rest. In both cases an ordinary write takes over. */
+/* Writes complete pages. Some file systems accept the flag O_DIRECT and then demand more than page alignment, and a
+ * short write leaves an unaligned rest; both end with EINVAL, and an ordinary write takes over. */
 static int direct_write_pages(int direct, int fd, const char *data, size_t size, int64_t offset, const char *path,
                               struct bl_error *e)
 {
@@ -90,7 +104,9 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
                      struct bl_error *e)
 {
     const char *at = data;
+    /* O_DIRECT requires that memory and offset are aligned. They can be only if both lie equally far from a page. */
     bool aligned = (uintptr_t)data % BL_DIRECT_PAGE == (uint64_t)offset % BL_DIRECT_PAGE;
+    /* Without a second descriptor all bytes go through the cache. */
     if (direct < 0 || !aligned || size < DIRECT_MIN) {
         BL_TRY(bl_io_pwrite(fd, data, size, offset, path, e));
         /* Writing to the disk starts early, so that the final sync has little left. This is only a hint: the sync
@@ -99,6 +115,7 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
             (void)sync_file_range(fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
         return BL_OK;
     }
+    /* Unaligned bytes at both ends go through the cache: head, pages, tail. */
     size_t head = (size_t)(-(uint64_t)offset % BL_DIRECT_PAGE);
     size_t pages = (size - head) / BL_DIRECT_PAGE * BL_DIRECT_PAGE, tail = size - head - pages;
     BL_TRY(bl_io_pwrite(fd, at, head, offset, path, e));
@@ -108,30 +125,34 @@ int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t 
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-#define OUTPUT_CHUNK ((size_t)1 << 18) /* bytes: larger writes go past the buffer */
+#define OUTPUT_CHUNK ((size_t)1 << 18) /* bytes of the buffer; larger writes are not copied into it */
 
-/* Resolves links in path; the caller frees the result. A link remains, and the file it points to is replaced. Without
- * this, /dev/stdout itself would be replaced where stdout is a file. */
+/* Resolves links in path; the caller frees the result. A link remains, and the file that it points to is replaced.
+ * Otherwise /dev/stdout itself, a link, would be replaced where stdout is a file. */
 static char *output_resolve(const char *path)
 {
     struct stat status;
     if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
         return strdup(path);
     char *real = realpath(path, NULL);
+    /* A link to nothing cannot be resolved, and its own name is taken. */
     return real || errno == ENOMEM ? real : strdup(path);
 }
 
-/* An existing file that is not regular, such as a pipe, is written directly: it has no name to rename to. */
+/* Returns whether an existing file is no regular one, such as a pipe or a device: it is written directly, because a
+ * rename would replace it by a file. */
 static bool output_is_direct(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/* Creates the temporary file beside out->path. After a failure out->temporary is NULL. */
+/* Creates the temporary file beside out->path, in the same file system, so that the rename is atomic. After a failure
+ * out->temporary is NULL, and nothing is to be removed. */
 static int output_open_temporary(struct bl_output *out, struct bl_error *e)
 {
     struct bl_buffer name = {0};
+    /* The name is freed here, because out does not own it yet. */
     if (bl_temporary_name(out->path, &name, e)) {
         bl_buffer_free(&name);
         return BL_EFAIL;
@@ -148,6 +169,7 @@ static int output_open_temporary(struct bl_output *out, struct bl_error *e)
 
 int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e)
 {
+    /* bload's own files are never links, so that nothing is resolved. */
     *out = (struct bl_output){.fd = -1, .path = strdup(path)};
     int code = out->path ? output_open_temporary(out, e) : bl_error_memory(e);
     if (code)
@@ -157,6 +179,7 @@ int bl_output_own(struct bl_output *out, const char *path, struct bl_error *e)
 
 int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
 {
+    /* "-" is the name of standard output on all command lines. */
     bool is_stdout = !path || strcmp(path, "-") == 0;
     *out = (struct bl_output){.fd = -1};
     out->path = is_stdout ? strdup("standard output") : output_resolve(path);
@@ -177,6 +200,7 @@ int bl_output_open(struct bl_output *out, const char *path, struct bl_error *e)
     return code;
 }
 
+/* Linux opens the file again by /dev/fd/N, although it has no name. */
 int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e)
 {
     char path[32];
@@ -194,12 +218,13 @@ int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e
 
 void bl_output_mind_terminal(struct bl_output *out)
 {
+    /* isatty() is 0 for files and pipes, whose readers get the bytes as they are. */
     out->escapes = isatty(out->fd) == 1;
 }
 
-/* Writes text to a terminal, with controls as \xHH: those of ASCII except tab and newline, and U+0080 to U+009F, so
- * that text from a file cannot command the terminal. A character may be cut where a buffer ends; such a half is no
- * command. */
+/* Writes text to a terminal, with controls as \xHH: those of ASCII except tab and newline, and U+0080 to U+009F (c2 80
+ * to c2 9f), so that text from a file cannot command the terminal. A character may be cut where a buffer ends; half a
+ * character is no command. */
 static int output_put_escaped(const struct bl_output *out, const unsigned char *text, size_t size, struct bl_error *e)
 {
     struct bl_buffer plain = {0};
@@ -221,9 +246,10 @@ static int output_put_escaped(const struct bl_output *out, const unsigned char *
     return code;
 }
 
-/* Writes bytes past the buffer, and adds them to the checksum. */
+/* Writes bytes past the buffer, and adds them to the checksum. Output to a terminal has no checksum. */
 static int output_put(struct bl_output *out, const void *data, size_t size, struct bl_error *e)
 {
+    /* An empty write to a pipe or terminal is harmless. */
     if (out->escapes && size)
         return output_put_escaped(out, data, size, e);
     if (out->sum && size)
@@ -233,6 +259,7 @@ static int output_put(struct bl_output *out, const void *data, size_t size, stru
 
 int bl_output_flush(struct bl_output *out, struct bl_error *e)
 {
+    /* The buffer is empty even after a failure: the bytes must not be written twice. */
     int code = output_put(out, out->buffer.data, out->buffer.size, e);
     bl_buffer_clear(&out->buffer);
     return code;
@@ -242,6 +269,7 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
 {
     if (size >= OUTPUT_CHUNK) {
         BL_TRY(bl_output_flush(out, e));
+        /* A large write keeps its order behind what is buffered. */
         return output_put(out, data, size, e);
     }
     bl_buffer_append(&out->buffer, data, size);
@@ -250,14 +278,16 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
     return out->buffer.size >= OUTPUT_CHUNK ? bl_output_flush(out, e) : BL_OK;
 }
 
-/* Flushes, syncs and closes the file. */
+/* Flushes, syncs and closes the file. Pipes and devices cannot be synced, and standard output stays open for others. */
 static int output_finish(struct bl_output *out, struct bl_error *e)
 {
     BL_TRY(bl_output_flush(out, e));
+    /* Only files that get a name must be durable. */
     if (out->temporary && fsync(out->fd) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);
     if (out->fd == STDOUT_FILENO)
         return BL_OK;
+    /* Network file systems report a failed write only when the file is closed. */
     int closed = close(out->fd);
     out->fd = -1;
     return closed == 0 ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot close %s", out->path);
@@ -273,6 +303,7 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
             out->temporary = NULL;
         }
     }
+    /* Frees everything; a temporary file that was not renamed is removed. */
     bl_output_abort(out);
     return code;
 }
@@ -280,6 +311,7 @@ int bl_output_commit(struct bl_output *out, struct bl_error *e)
 int bl_output_publish(struct bl_output *out, struct bl_error *e)
 {
     int code = output_finish(out, e);
+    /* bl_output_abort removes the temporary name, which is a second link to the published file. */
     if (!code && out->temporary)
         code = bl_publish_file(out->temporary, out->path, e);
     bl_output_abort(out);
@@ -288,6 +320,7 @@ int bl_output_publish(struct bl_output *out, struct bl_error *e)
 
 void bl_output_abort(struct bl_output *out)
 {
+    /* An empty object, or one that was committed. */
     if (!out->path)
         return;
     if (out->fd >= 0 && out->fd != STDOUT_FILENO)
@@ -302,6 +335,7 @@ void bl_output_abort(struct bl_output *out)
 
 int bl_output_replace(const char *path, const void *data, size_t size, struct bl_error *e)
 {
+    /* After a commit the object is empty, and the abort does nothing. */
     struct bl_output out = {0};
     int code = bl_output_own(&out, path, e);
     if (!code)
@@ -314,9 +348,10 @@ int bl_output_replace(const char *path, const void *data, size_t size, struct bl
 
 /* --- new folders -------------------------------------------------------------------------------------------------- */
 
-/* BL_EUSAGE: there is something at path that is no empty folder. */
+/* Returns BL_EUSAGE if there is something at path that is no empty folder. rename(2) replaces an empty folder. */
 static int folder_check_free(const char *path, struct bl_error *e)
 {
+    /* opendir follows links: the user has named this folder. */
     DIR *list = opendir(path);
     const struct dirent *entry = NULL;
     bool is_free = true;
@@ -333,6 +368,7 @@ static int folder_check_free(const char *path, struct bl_error *e)
     closedir(list);
     return code || is_free ? code : bl_error_set(e, BL_EUSAGE, "%s is not empty: name a new directory", path);
 }
+/* The temporary folder lies beside the final one, so that one rename moves all files. */
 
 int bl_new_folder_open(struct bl_new_folder *folder, const char *path, struct bl_error *e)
 {
@@ -344,6 +380,7 @@ int bl_new_folder_open(struct bl_new_folder *folder, const char *path, struct bl
         return code;
     if (!folder->path)
         return bl_error_memory(e);
+    /* A slash at the end would put the temporary folder inside the other one. */
     for (size_t size = strlen(path); size > 1 && folder->path[size - 1] == '/'; size--)
         folder->path[size - 1] = '\0';
     code = bl_temporary_name(folder->path, &name, e);
@@ -359,7 +396,7 @@ int bl_new_folder_open(struct bl_new_folder *folder, const char *path, struct bl
     return code;
 }
 
-/* Writes a new file in the folder, and makes its content durable. */
+/* Writes a new file in the folder, and makes its content durable. Its name becomes durable with the folder. */
 static int folder_write(const char *path, const void *data, size_t size, struct bl_error *e)
 {
     int fd = bl_fs_create(path, O_WRONLY, e);
@@ -376,6 +413,7 @@ static int folder_write(const char *path, const void *data, size_t size, struct 
 int bl_new_folder_add(struct bl_new_folder *folder, const char *name, const void *data, size_t size, struct bl_error *e)
 {
     char *path = bl_path_join(folder->temporary, name);
+    /* The name is recorded before the file exists, so that an abort removes a part of a file, too. */
     bl_buffer_append(&folder->files, name, strlen(name) + 1);
     int code = path ? bl_buffer_check(&folder->files, e) : bl_error_memory(e);
     if (!code)
@@ -384,6 +422,7 @@ int bl_new_folder_add(struct bl_new_folder *folder, const char *name, const void
     return code;
 }
 
+/* The folder is synced before it gets its name: its files must be on disk when the name is. */
 int bl_new_folder_commit(struct bl_new_folder *folder, struct bl_error *e)
 {
     int code = bl_fs_sync_directory(folder->temporary, e);
@@ -400,6 +439,7 @@ int bl_new_folder_commit(struct bl_new_folder *folder, struct bl_error *e)
 
 void bl_new_folder_abort(struct bl_new_folder *folder)
 {
+    /* Only files that were written here are removed; a folder with others stays. */
     struct bl_buffer path = {0};
     for (size_t at = 0; folder->temporary && at < folder->files.size; at += strlen(folder->files.data + at) + 1) {
         bl_buffer_clear(&path);
@@ -418,11 +458,12 @@ void bl_new_folder_abort(struct bl_new_folder *folder)
 
 /* --- publishing files --------------------------------------------------------------------------------------------- */
 
-#define CHUNK ((size_t)1 << 16)
-#define SHOWN 80 /* bytes shown before and after the difference in a line */
+#define CHUNK ((size_t)1 << 16) /* bytes of each file that are compared at once */
+#define SHOWN 80                /* bytes of a line that a message shows before and after the difference */
 
-/* *exists: the name is taken already. Without hard links a rename that refuses to replace does the work, and without
- * that, a check followed by a rename. */
+/* Gives a file its final name, which must not exist yet. *exists: the name is taken already. A hard link does that
+ * atomically; without hard links a rename that refuses to replace does, and without that, a check and a rename, between
+ * which another process could come. */
 static int publish_link(int folder, const char *temporary, const char *name, const char *path, bool *exists,
                         struct bl_error *e)
 {
@@ -432,6 +473,7 @@ static int publish_link(int folder, const char *temporary, const char *name, con
     *exists = errno == EEXIST;
     if (*exists)
         return BL_OK;
+    /* EPERM and EOPNOTSUPP: no hard links here; EMLINK: too many of one file; ENOSYS: a sandbox. */
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
         return bl_error_errno(e, BL_EFAIL, "cannot give %s its name", path);
     if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0)
@@ -444,7 +486,7 @@ static int publish_link(int folder, const char *temporary, const char *name, con
 
 /* --- differences ------------------------------------------------------------------------------------------------ */
 
-/* One of two compared files. */
+/* One of two compared files: the one that exists already ("there"), or the one that was made in this run ("here"). */
 struct side {
     const char *path;
     int fd;
@@ -465,6 +507,7 @@ static int side_fill(struct side *side, struct bl_error *e)
 {
     size_t got = 1;
     side->size = 0;
+    /* Pipes are refused at the open, so that a short read only means a signal or a network. */
     while (side->size < CHUNK && got) {
         BL_TRY(bl_io_read(side->fd, side->data + side->size, CHUNK - side->size, &got, side->path, e));
         side->size += got;
@@ -472,7 +515,8 @@ static int side_fill(struct side *side, struct bl_error *e)
     return BL_OK;
 }
 
-/* Returns the line around byte `at`, as far as it is in memory and shortened; *size -1: it is not text. */
+/* Returns the line around byte `at`, as far as it lies in the chunk and within SHOWN bytes. *size: its bytes, or -1 if
+ * it is not text. */
 static const char *side_line(const struct side *side, size_t at, int *size)
 {
     size_t begin = at, end = at;
@@ -481,6 +525,7 @@ static const char *side_line(const struct side *side, size_t at, int *size)
     while (end < side->size && side->data[end] != '\n' && end - at < SHOWN)
         end++;
     *size = (int)(end - begin);
+    /* A byte below ' ' that is no tab shows that the file is not text. */
     for (size_t i = begin; i < end; i++) {
         if ((unsigned char)side->data[i] < ' ' && side->data[i] != '\t')
             *size = -1;
@@ -488,8 +533,8 @@ static const char *side_line(const struct side *side, size_t at, int *size)
     return side->data + begin;
 }
 
-/* Reports the first difference, at byte `at` of the chunk that begins at this offset, as lines, or as a byte where one
- * of the files is no text. */
+/* Reports the first difference, at byte `at` of the chunk that begins at `offset`: as two lines, or as the number of a
+ * byte where one of the files is no text. */
 static int side_report(const struct side *there, const struct side *here, int64_t offset, int64_t line, size_t at,
                        struct bl_error *e)
 {
@@ -505,7 +550,7 @@ static int side_report(const struct side *there, const struct side *here, int64_
                         there->path, line, a_size, a, b_size, b);
 }
 
-/* Compares the files chunk by chunk. BL_EFAIL: they differ, or one cannot be read. */
+/* Compares the files chunk by chunk, and counts lines for the message. BL_EFAIL: they differ, or one cannot be read. */
 static int side_compare(struct side *there, struct side *here, struct bl_error *e)
 {
     int64_t offset = 0, line = 1;
@@ -515,6 +560,7 @@ static int side_compare(struct side *there, struct side *here, struct bl_error *
         size_t common = there->size < here->size ? there->size : here->size, at = 0;
         for (; at < common && there->data[at] == here->data[at]; at++)
             line += there->data[at] == '\n';
+        /* The chunks differ, or one file is longer. */
         if (at < there->size || at < here->size)
             return side_report(there, here, offset, line, at, e);
         if (common < CHUNK)
@@ -523,7 +569,8 @@ static int side_compare(struct side *there, struct side *here, struct bl_error *
     }
 }
 
-/* BL_EFAIL: the file that is there has other content than the one that was made here. */
+/* Compares the file that exists with the one that was made here. Returns BL_EFAIL if they differ, since two tasks of
+ * one run must make the same bytes. The buffers are too large for the stack of a thread. */
 static int publish_compare(const char *there, const char *here, struct bl_error *e)
 {
     struct side *side = calloc(2, sizeof *side);
@@ -554,5 +601,6 @@ int bl_publish_file(const char *temporary, const char *path, struct bl_error *e)
     close(folder);
     if (code)
         return code;
+    /* If another process was first, its file stays, and must be equal. */
     return exists ? publish_compare(path, temporary, e) : bl_fs_sync_parent(path, e);
 }

@@ -16,7 +16,7 @@
 
 /* --- temporary files ---------------------------------------------------------------------------------------------- */
 
-/* The name of the machine, "" if it has none that can be part of a file name. */
+/* Sets the name of the machine, or "" if the name cannot be part of a file name. */
 void bl_temporary_host(char host[65]);
 
 /* Appends a temporary name for path, "PATH.part-HOST-PID-RANDOM", to name. Processes that write the same file, on any
@@ -40,9 +40,9 @@ int bl_temporary_open(const char *dir, struct bl_error *e);
  * support it. */
 int bl_direct_open(const char *path);
 
-/* As bl_io_pwrite to fd, but whole pages go through direct if there are many of them and if data has the same offset
- * within a memory page as offset has within a file page. Other threads may write other parts of the file at the same
- * time. */
+/* Writes as bl_io_pwrite does. Complete pages go through `direct` if there are many of them, and if data has the same
+ * offset within a memory page as `offset` has within a page of the file. Other threads may write other parts of the
+ * file at the same time. */
 int bl_direct_pwrite(int direct, int fd, const void *data, size_t size, int64_t offset, const char *path,
                      struct bl_error *e);
 
@@ -72,7 +72,7 @@ int bl_output_unnamed(struct bl_output *out, const char *dir, struct bl_error *e
 void bl_output_mind_terminal(struct bl_output *out);
 /* Writes bytes to the buffer, which is written to the file when it has 256 KiB. BL_EFAIL: the write failed. */
 int bl_output_write(struct bl_output *out, const void *data, size_t size, struct bl_error *e);
-/* Writes what is buffered. */
+/* Writes the buffered bytes to the file. */
 int bl_output_flush(struct bl_output *out, struct bl_error *e);
 /* Flushes, syncs and renames. The object is empty after it, and after bl_output_abort. */
 int bl_output_commit(struct bl_output *out, struct bl_error *e);
@@ -94,9 +94,9 @@ struct bl_new_folder {
     struct bl_buffer files; /* the names of those that were written, each with its NUL */
 };
 
-/* path: must not exist, or be an empty folder; its parent must exist. BL_EUSAGE. */
+/* Begins a folder. path must not exist, or be an empty folder, and its parent must exist. BL_EUSAGE otherwise. */
 int bl_new_folder_open(struct bl_new_folder *folder, const char *path, struct bl_error *e);
-/* Writes a file of that name. */
+/* Writes a file of that name into the folder. */
 int bl_new_folder_add(struct bl_new_folder *folder, const char *name, const void *data, size_t size,
                       struct bl_error *e);
 /* Renames the folder to path. The object is empty after it, and after bl_new_folder_abort. */

@@ -1,3 +1,8 @@
+/* Processes and time: descriptors, the stack, programs that bload runs, and what the processor did.
+ *
+ * A run reports why it was not faster. For that it needs the time that threads ran, and the time that they were ready
+ * and had no processor, which Linux counts in /proc/PID/schedstat: "81233 2042 17" are nanoseconds of running, of
+ * queueing, and the number of turns. */
 #include "base/process.h"
 
 #include <dirent.h>
@@ -20,19 +25,22 @@
 /* --- descriptors -------------------------------------------------------------------------------------------------- */
 
 #define USUAL 1024      /* descriptors that Linux allows a process by default */
-#define BLIND_MAX 65536 /* descriptors that are closed one by one where nothing tells which are open */
+#define BLIND_MAX 65536 /* descriptors that are closed one by one where /proc does not show the open ones */
 
+/* Raises the soft limit to the hard one, which needs no rights. Returns the limit that holds then. */
 int64_t bl_descriptors_raise(void)
 {
     struct rlimit limit, most;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return USUAL;
+    /* RLIM_INFINITY exceeds INT32_MAX, too. */
     most = (struct rlimit){limit.rlim_max, limit.rlim_max};
     if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
         limit = most;
     return limit.rlim_cur < INT32_MAX ? (int64_t)limit.rlim_cur : INT32_MAX;
 }
 
+/* The descriptor of the listing itself stays open until its end. */
 void bl_descriptors_close_each(int first, int last)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -50,6 +58,7 @@ void bl_descriptors_close_each(int first, int last)
     closedir(folder);
 }
 
+/* close_range(2) exists from Linux 5.9 on, and a sandbox may refuse it. */
 void bl_descriptors_close(int first, int last)
 {
     if (first > last)
@@ -63,8 +72,8 @@ void bl_descriptors_close(int first, int last)
 
 /* --- size of the stack -------------------------------------------------------------------------------------------- */
 
-#define NEEDED ((rlim_t)1 << 20)
-#define STACK_USUAL ((rlim_t)8 << 20)
+#define NEEDED ((rlim_t)1 << 20)      /* bytes that the threads need */
+#define STACK_USUAL ((rlim_t)8 << 20) /* bytes: the default of Linux */
 
 bool bl_stack_ensure(char **argv, int64_t *limit)
 {
@@ -76,7 +85,8 @@ bool bl_stack_ensure(char **argv, int64_t *limit)
     if (stack.rlim_max < NEEDED)
         return false;
     stack.rlim_cur = stack.rlim_max < STACK_USUAL ? stack.rlim_max : STACK_USUAL;
-    /* Threads get the limit that there was at the beginning. */
+    /* The C library reads the limit once, when a process begins, and gives it to all threads: the program must start
+     * again. If that fails, the run goes on with the small stack. */
     if (setrlimit(RLIMIT_STACK, &stack) == 0)
         (void)execv("/proc/self/exe", argv);
     return true;
@@ -84,6 +94,7 @@ bool bl_stack_ensure(char **argv, int64_t *limit)
 
 /* --- running programs --------------------------------------------------------------------------------------------- */
 
+/* Searches PATH as a shell does, except for empty entries, which would mean the current directory. */
 bool bl_process_found(const char *name)
 {
     const char *path = getenv("PATH");
@@ -100,7 +111,7 @@ bool bl_process_found(const char *name)
     return found;
 }
 
-/* Appends what the pipe gives until its end, which comes when the program and its children have closed it. */
+/* Appends what the pipe delivers until its end, which comes when the program and its children have closed it. */
 static int process_read(int fd, const char *name, struct bl_buffer *out, struct bl_error *e)
 {
     char chunk[4096];
@@ -115,7 +126,8 @@ static int process_read(int fd, const char *name, struct bl_buffer *out, struct 
     }
 }
 
-/* Starts the program with an empty standard input. out: the descriptor for its standard output and error, or NULL. */
+/* Starts the program with an empty standard input, so that it cannot wait for a terminal. out: the descriptor for its
+ * standard output and error, or NULL. The other descriptors are closed in it (O_CLOEXEC). */
 static int process_start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
@@ -137,7 +149,8 @@ static int process_start(const char *const argv[], const int *out, pid_t *pid, s
     return wrong ? bl_error_errno(e, BL_EFAIL, "cannot run %s", argv[0]) : BL_OK;
 }
 
-/* Waits for the end of the program. *status is the shell's: 128 + the signal that ended it. */
+/* Waits for the end of the program. *status is what a shell reports: its exit status, or 128 + the signal that ended
+ * it. */
 static int process_wait(pid_t pid, const char *name, int *status, struct bl_error *e)
 {
     int how;
@@ -156,10 +169,12 @@ int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status,
     if (out && pipe2(ends, O_CLOEXEC) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot make a pipe");
     int code = process_start(argv, out ? &ends[1] : NULL, &pid, e);
+    /* This end must be closed before the read: the pipe ends only when no process can write to it. */
     if (out)
         close(ends[1]);
     if (code)
         goto out;
+    /* The program is waited for even if its output could not be read; otherwise it would stay as a zombie. */
     int taken = out ? process_read(ends[0], argv[0], out, e) : BL_OK;
     int ended = process_wait(pid, argv[0], status, e);
     code = taken ? taken : ended;
@@ -169,6 +184,7 @@ out:
     return code;
 }
 
+/* strsignal() depends on the locale and says "Killed"; users search for SIGKILL. NULL: an unknown signal. */
 const char *bl_process_signal(int signal)
 {
     static const char *const names[] = {
@@ -177,14 +193,15 @@ const char *bl_process_signal(int signal)
         [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
         [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM", [SIGXCPU] = "SIGXCPU",
         [SIGXFSZ] = "SIGXFSZ", [SIGSYS] = "SIGSYS"};
+    /* Real-time signals have no names here. */
     return signal > 0 && (size_t)signal < sizeof names / sizeof *names ? names[signal] : NULL;
 }
 
 /* --- processor time ----------------------------------------------------------------------------------------------- */
 
-#define PATH_SIZE 64
-#define TEXT_SIZE 128 /* of three numbers */
-#define BLIND 0.01    /* seconds: a thread that has run for so long, and has not by the file, is not counted there */
+#define PATH_SIZE 64  /* bytes: "/proc/2147483647/schedstat" fits */
+#define TEXT_SIZE 128 /* bytes of three numbers of up to 20 digits */
+#define BLIND 0.01    /* seconds: if a thread has run for longer and the file says 0, the file counts nothing */
 
 /* Returns the seconds of a clock, or 0 if the system does not have it. */
 static double clock_seconds(clockid_t clock)
@@ -201,7 +218,8 @@ double bl_seconds_now(void)
 }
 
 /* Reads the time in the queue from a file "RUN QUEUED SLICES", whose times are in nanoseconds. Kernels without
- * CONFIG_SCHED_INFO have no such file, and in some sandboxes its numbers are zero: then the time is not known. */
+ * CONFIG_SCHED_INFO have no such file, and in some sandboxes its numbers are zero: then the time is not known, and
+ * is_partly is set. */
 static void time_read_queued(struct bl_processor_time *t, const char *path)
 {
     char text[TEXT_SIZE];
@@ -220,6 +238,7 @@ static void time_read_queued(struct bl_processor_time *t, const char *path)
     t->is_partly = false;
 }
 
+/* The times of the calling thread. */
 struct bl_processor_time bl_processor_time_self(void)
 {
     struct bl_processor_time t = {.run = clock_seconds(CLOCK_THREAD_CPUTIME_ID)};
@@ -227,6 +246,7 @@ struct bl_processor_time bl_processor_time_self(void)
     return t;
 }
 
+/* The times of another process, a decoder. A process that has ended has none. */
 struct bl_processor_time bl_processor_time_of(pid_t pid)
 {
     struct bl_processor_time t = {0};
@@ -249,6 +269,8 @@ void bl_processor_time_add(struct bl_processor_time *sum, const struct bl_proces
 
 /* --- time of a parallel stage ------------------------------------------------------------------------------------- */
 
+/* A job holds the stage up if later jobs are ready and have to wait for it. A file explains that only if it took at
+ * least half of this time. */
 int bl_work_note_file(struct bl_work *work, const char *file, double seconds, struct bl_error *e)
 {
     if (work->held <= work->slowest_held || 2 * seconds < work->held)
@@ -263,6 +285,7 @@ int bl_work_note_file(struct bl_work *work, const char *file, double seconds, st
     return BL_OK;
 }
 
+/* Decoders live longer than a stage, so that only the difference counts. */
 void bl_work_add_decoders(struct bl_work *work, const struct bl_processor_time *before, struct bl_processor_time now)
 {
     now.run -= before->run;

@@ -22,7 +22,7 @@ void bl_descriptors_close_each(int first, int last);
 
 /* --- size of the stack -------------------------------------------------------------------------------------------- */
 
-/* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, which tells nobody why. */
+/* The limit of the stack (ulimit -s): beyond it a process ends by SIGSEGV, without a message. */
 
 /* Whether the program has the stack that it needs, 1 MiB. If the hard limit allows more, the program sets the limit and
  * executes itself again with argv, since threads get the limit from the beginning. *limit: the hard limit in bytes, or

@@ -1,3 +1,11 @@
+/* Records of text files: a reader of CSV and TSV, and a scanner that finds the ends of records without parsing them.
+ *
+ * The reader is for tables of users, which are read once from their beginning. The scanner is for inputs of gigabytes
+ * that several workers share: a worker begins in the middle, at a place where an earlier worker has found a record to
+ * begin. The same bytes may mean different things, depending on where a quote was opened before:
+ *
+ *     1,"a            a row of two lines ...
+ *     2,b"            ... whose second line looks like a row of its own */
 #include "base/records.h"
 
 #include <inttypes.h>
@@ -14,22 +22,24 @@
 
 /* --- reading CSV and TSV ------------------------------------------------------------------------------------------ */
 
-/* The text of a value without its quotes is never longer than with them, so each value overwrites itself. The byte
- * after a value is read before the NUL overwrites it. */
+/* The value without its quotes is never longer than with them, so each value overwrites itself and nothing is
+ * allocated. The byte behind a value is read before the NUL replaces it. */
 
-/* Of a full window at least a record and what shows that it has ended lie ahead: then a record that is valid lies in
- * the window, and its last bytes are those of whole characters. */
+/* At least one record, and the bytes that show its end, lie ahead in a window that is full: 16 bytes cover a line end,
+ * a closing quote and the rest of a character. So a valid record never crosses the end of the window. */
 #define AHEAD (BL_CSV_RECORD_MAX + 16)
-#define WINDOW (4 * BL_CSV_RECORD_MAX)
+#define WINDOW (4 * BL_CSV_RECORD_MAX) /* each refill moves at most a quarter of it */
 
 /* The first bytes of bload's own table of sequences. A backslash begins an escape in such a table alone. */
 #define OWN_HEADER "id\tlength\tkind\tpath\t"
 
 /* --- the text --------------------------------------------------------------------------------------------------- */
 
-/* Checks that what has been read is UTF-8 without zero bytes. A character that is cut off waits for its rest. */
+/* Checks that the bytes that were read are UTF-8 without zero bytes. A character that is cut off at the end of the
+ * window is checked after the next refill. */
 static int csv_check_text(struct bl_csv *r, struct bl_error *e)
 {
+    /* Only the beginning of a file can be the mark of another encoding. */
     const char *other = r->before || r->checked ? NULL : bl_utf8_other_mark(r->text.data, r->text.size);
     if (other)
         return bl_error_set(e, BL_EDATA, "%s", other);
@@ -49,7 +59,7 @@ static int csv_check_text(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
-/* Moves what is left to the front, and fills the window. */
+/* Moves the rest of the text to the front, and fills the window. The terminating NUL stops strcspn and strchr. */
 static int csv_refill(struct bl_csv *r, struct bl_error *e)
 {
     struct bl_buffer *text = &r->text;
@@ -65,6 +75,7 @@ static int csv_refill(struct bl_csv *r, struct bl_error *e)
         r->end = !got;
     }
     text->data[text->size] = '\0';
+    /* A file that decompresses without end is refused here. */
     if (r->before + text->size > BL_CSV_MAX)
         return bl_error_set(e, BL_EDATA, "a table of more than %zu GiB", BL_CSV_MAX >> 30);
     return csv_check_text(r, e);
@@ -78,10 +89,12 @@ static int csv_fill(struct bl_csv *r, struct bl_error *e)
 
 int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *cancel, struct bl_error *e)
 {
+    /* A compressed table has the name of its content and a further extension. */
     *r = (struct bl_csv){.tsv = bl_path_has_suffix(path, ".tsv") || bl_path_has_suffix(path, ".tsv.gz") ||
                                 bl_path_has_suffix(path, ".tsv.zst"),
                          .next_line = 1,
                          .checked_line = 1};
+    /* A value may end with the last byte of the window, and has a NUL behind it. */
     BL_TRY(bl_instream_open(&r->stream, path, 0, cancel, e));
     int code = bl_buffer_reserve(&r->text, WINDOW + 1) ? csv_fill(r, e) : bl_error_memory(e);
     if (r->text.size >= 3 && memcmp(r->text.data, "\xef\xbb\xbf", 3) == 0)
@@ -90,6 +103,7 @@ int bl_csv_open(struct bl_csv *r, const char *path, const struct bl_cancel *canc
         bl_csv_close(r);
         return code;
     }
+    /* The first line decides; a .tsv file has tabs whatever its values contain. */
     r->mark = r->tsv ? '\t' : bl_record_find_mark(r->text.data + r->at, r->text.size - r->at);
     r->escapes = r->tsv && strncmp(r->text.data + r->at, OWN_HEADER, strlen(OWN_HEADER)) == 0;
     return BL_OK;
@@ -119,7 +133,8 @@ static int csv_add_value(struct bl_csv *r, char *value, struct bl_error *e)
     return BL_OK;
 }
 
-/* Skips a line end at the present position, if there is one. */
+/* Skips a line end at the present position. Returns whether there was one. The NUL behind the text makes the look at
+ * text[1] safe. */
 static bool csv_skip_line_end(struct bl_csv *r)
 {
     const char *text = r->text.data + r->at;
@@ -129,17 +144,20 @@ static bool csv_skip_line_end(struct bl_csv *r)
     return size != 0;
 }
 
-/* Reads a value that begins with a quote, up to its closing quote. */
+/* Reads a value that begins with a quote, up to its closing quote. A doubled quote is a quote of the value, and line
+ * ends belong to it. */
 static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data, *out = text + r->at;
     int64_t line = r->next_line;
     size_t begin = r->at++;
+    /* The value begins at its opening quote, which the first byte of the content replaces. */
     int code = csv_add_value(r, out, e);
     for (; !code; r->at++) {
         if (r->at == r->text.size || r->at - begin > BL_CSV_RECORD_MAX)
             return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a value in quotes that does not end within %zu bytes",
                                 line, BL_CSV_RECORD_MAX);
+        /* A quote that no other quote follows ends the value. */
         if (text[r->at] == '"' && text[++r->at] != '"')
             break;
         r->next_line += text[r->at] == '\n';
@@ -156,7 +174,8 @@ static int csv_read_quoted(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads a value that begins with no quote, up to the mark or the line end. BL_EDATA: a quote or a lone \r is in it. */
+/* Reads a value that begins with no quote, up to the mark or the line end. BL_EDATA: it contains a quote or a lone \r,
+ * both of which other programs read in different ways. */
 static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at;
@@ -173,7 +192,8 @@ static int csv_read_plain(struct bl_csv *r, struct bl_error *e)
     return csv_add_value(r, text, e);
 }
 
-/* The terminating NUL of a value may overwrite the mark that follows it, so that mark is read first. */
+/* Reads one record. Its last value ends at a line end or at the end of the text. The NUL of a value may replace the
+ * mark that follows it, so the mark is read first. */
 static int csv_read_record(struct bl_csv *r, struct bl_error *e)
 {
     for (;;) {
@@ -190,7 +210,8 @@ static int csv_read_record(struct bl_csv *r, struct bl_error *e)
     }
 }
 
-/* Reads a line of a TSV: every byte between two tabs belongs to a value. */
+/* Reads a line of a TSV: every byte between two tabs belongs to a value, also quotes. A line that
+ * was cut at the end of the file counts as a record, too. */
 static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
 {
     char *text = r->text.data + r->at, *newline = strchr(text, '\n');
@@ -198,6 +219,7 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
     char *end = text + size - (size && text[size - 1] == '\r');
     r->at += size + (newline != NULL);
     r->next_line += newline != NULL;
+    /* bload's own tables escape tabs and line ends; the value becomes shorter in place. */
     for (char *at = text; at;) {
         char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
         int64_t value = stop - at;
@@ -213,6 +235,7 @@ static int csv_read_tsv(struct bl_csv *r, struct bl_error *e)
     return BL_OK;
 }
 
+/* The window is filled before each line, since an empty line may be its last one. */
 int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 {
     do
@@ -225,6 +248,7 @@ int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
         return BL_OK;
     size_t begin = r->at;
     BL_TRY(r->tsv ? csv_read_tsv(r, e) : csv_read_record(r, e));
+    /* The limit applies to the record, and the window has room for more. */
     if (r->at - begin > BL_CSV_RECORD_MAX)
         return bl_error_set(e, BL_EDATA, "line %" PRId64 ": a record of more than %zu bytes", r->line,
                             BL_CSV_RECORD_MAX);
@@ -233,7 +257,8 @@ int bl_csv_next(struct bl_csv *r, bool *found, struct bl_error *e)
 
 /* --- elements of arrays ------------------------------------------------------------------------------------------- */
 
-/* Scans a string on. Returns where scanning goes on; s->quoted is false where the string ended. */
+/* Continues the scan of a string. Returns the place behind it with s->quoted false, or `end` if the string goes on. A
+ * line end closes a string that was left open, so that a fault does not swallow the rest of the file. */
 static const char *string_scan(struct bl_record_scan *s, const char *at, const char *end)
 {
     while (at < end) {
@@ -241,6 +266,7 @@ static const char *string_scan(struct bl_record_scan *s, const char *at, const c
             at = bl_json_next_special(at, end);
         if (at == end)
             break;
+        /* The byte after a backslash is part of the escape, even a quote. */
         bool was_escaped = s->escaped;
         s->escaped = false;
         if (*at == '\n' || (*at == '"' && !was_escaped)) {
@@ -253,7 +279,8 @@ static const char *string_scan(struct bl_record_scan *s, const char *at, const c
     return at;
 }
 
-/* A byte outside strings. True: the element ends, and *at is moved past its last byte. */
+/* Takes one byte outside strings. Returns true if the element ends, with *at behind its last byte. A value without
+ * brackets, such as 12 or null, ends before a comma, a space or a bracket. */
 static bool element_step(struct bl_record_scan *s, const char **at)
 {
     switch (**at) {
@@ -268,6 +295,7 @@ static bool element_step(struct bl_record_scan *s, const char **at)
     case ']':
         if (s->depth == 0)
             return true;
+        /* The bracket that closes the element belongs to it; one that closes the array does not. */
         *at += s->depth == 1;
         if (--s->depth == 0)
             return true;
@@ -305,10 +333,10 @@ bool bl_record_element_end(struct bl_record_scan *s, const char *text, size_t fr
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Where in a row a byte is. The first is at the beginning of a value. */
+/* The place of a byte in a row; the scan may stop between any two bytes. The first is the beginning of a value. */
 enum { ROW_BEGIN, ROW_PLAIN, ROW_QUOTED, ROW_QUOTE /* in a quoted value: its end, or the first of two */, ROW_RETURN };
 
-/* Goes to the next quote in a quoted value, or to the end of the text, and counts the lines on the way. */
+/* Goes to the next quote in a quoted value, or to the end of the text, and counts the line ends on the way. */
 static const char *row_skip_quoted(struct bl_record_scan *s, const char *at, const char *end)
 {
     const char *quote = memchr(at, '"', (size_t)(end - at)), *stop = quote ? quote : end;
@@ -319,7 +347,8 @@ static const char *row_skip_quoted(struct bl_record_scan *s, const char *at, con
     return stop;
 }
 
-/* Returns the state behind a byte. A quote within a plain value is part of the value. */
+/* Returns the state behind a byte. A quote within a plain value belongs to the value; after a closing quote, another
+ * one means that both are one quote of the value. */
 static int row_step(int state, char byte, char mark)
 {
     if (byte == '"' && state != ROW_PLAIN)
@@ -334,10 +363,12 @@ bool bl_record_row_end(struct bl_record_scan *s, char mark, const char *text, si
 {
     const char *at = text + from, *end = text + size;
     for (;;) {
+        /* Within quotes only a quote changes the state. */
         if (s->state == ROW_QUOTED)
             at = row_skip_quoted(s, at, end);
         if (at == end)
             return false;
+        /* A row may end with \r alone. Only the byte behind it shows whether a \n follows. */
         bool after_return = s->state == ROW_RETURN;
         if (after_return || (*at == '\n' && s->state != ROW_QUOTED)) {
             *next = (size_t)(at - text) + (*at == '\n');
@@ -347,6 +378,7 @@ bool bl_record_row_end(struct bl_record_scan *s, char mark, const char *text, si
             return true;
         }
         s->state = row_step(s->state, *at++, mark);
+        /* Most bytes of a row change nothing, and are skipped here. */
         while (s->state == ROW_PLAIN && at < end && *at != mark && *at != '\n' && *at != '\r')
             at++;
     }
@@ -359,6 +391,7 @@ bool bl_record_row_has_return(const struct bl_record_scan *s)
 
 char bl_record_find_mark(const char *text, size_t size)
 {
+    /* Only the first line is looked at, and quotes hide their content. */
     static const char marks[] = ",;\t";
     bool found[sizeof marks] = {false}, quoted = false;
     for (size_t i = 0; i < size && (quoted || text[i] != '\n'); i++) {
@@ -382,6 +415,7 @@ bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, s
     *value = (struct bl_record_value){.text = begin};
     bool quoted = begin < end && *begin == '"';
     if (quoted) {
+        /* Doubled quotes are skipped in pairs. */
         value->text = stop = ++begin;
         while ((stop = memchr(stop, '"', (size_t)(end - stop))) && stop + 1 < end && stop[1] == '"') {
             value->doubled = true;
@@ -398,13 +432,14 @@ bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, s
         value->size = (size_t)((stop ? stop : end) - begin);
         *at += value->size;
     }
+    /* After a fault the position of the next value is not known, so that the row ends. */
     *at = value->fault ? SIZE_MAX : *at + 1;
     return true;
 }
 
 /* --- places ----------------------------------------------------------------------------------------------------- */
 
-/* Parts of a file are begun in order, so that the last places are the ones to begin at. */
+/* Workers begin the parts of a file in order, so that the last 1,024 places are the ones from which others begin. */
 #define PLACES 1024
 
 struct bl_record_places {
@@ -421,6 +456,7 @@ int bl_record_places_open(struct bl_record_places **places, struct bl_error *e)
     struct bl_record_places *p = calloc(1, sizeof *p);
     if (!p)
         return bl_error_memory(e);
+    /* Initializing a mutex with default attributes cannot fail on Linux. */
     pthread_mutex_init(&p->lock, NULL);
     *places = p;
     return BL_OK;
@@ -433,6 +469,7 @@ void bl_record_places_close(struct bl_record_places *places)
     free(places);
 }
 
+/* The path is compared by its hash alone: 64 bits do not collide among the files of a run. */
 void bl_record_places_add(struct bl_record_places *places, const char *path, const struct bl_record_place *place)
 {
     uint64_t hash = XXH3_64bits(path, strlen(path));
@@ -443,6 +480,7 @@ void bl_record_places_add(struct bl_record_places *places, const char *path, con
     pthread_mutex_unlock(&places->lock);
 }
 
+/* The beginning of a file is always a place: offset 0, line 1. */
 struct bl_record_place bl_record_places_find(struct bl_record_places *places, const char *path, int64_t offset)
 {
     struct bl_record_place best = {.offset = 0, .line = 1};

@@ -86,7 +86,7 @@ bool bl_record_element_end(struct bl_record_scan *s, const char *text, size_t fr
 bool bl_record_row_end(struct bl_record_scan *s, char mark, const char *text, size_t from, size_t size, size_t *stop,
                        size_t *next);
 
-/* Whether the row that was scanned up to the end of the file ends with a \r that is not its own. */
+/* Returns whether the row that was scanned up to the end of the file ends with a \r that belongs to its line end. */
 bool bl_record_row_has_return(const struct bl_record_scan *s);
 
 /* Returns the mark between two values of a CSV, by the text of its first line outside quotes: a comma if there is one,
@@ -97,7 +97,7 @@ struct bl_record_value {
     const char *text; /* in the row, without the quotes around it */
     size_t size;
     bool doubled;      /* there are doubled quotes in it */
-    const char *fault; /* what is wrong with it, and what to do; or NULL */
+    const char *fault; /* the fault of the value, with advice; or NULL */
 };
 
 /* Reads the value at *at of a row, from 0 on, and moves *at to the next one. False: there is none, as after a fault. */
@@ -120,7 +120,7 @@ void bl_record_places_close(struct bl_record_places *places); /* or NULL */
 /* Adds the place of a record in a file. Only the last 1,024 places are kept. */
 void bl_record_places_add(struct bl_record_places *places, const char *path, const struct bl_record_place *place);
 
-/* The last place at or before offset. */
+/* Returns the last place at or before offset. */
 struct bl_record_place bl_record_places_find(struct bl_record_places *places, const char *path, int64_t offset);
 
 #endif

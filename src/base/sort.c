@@ -1,6 +1,8 @@
-/* A file of its own, as it includes sort_body.h once for each type of key. */
+/* Radix sorts of 32-bit and 64-bit keys. sort_body.h has the algorithm, which this file includes once per type. */
 #include "base/sort.h"
 
+/* Plans depend on INSERTION_SORT: bl_sort_u64 ignores the lowest bits, and small ranges are sorted by all bits. So
+ * another value would give keys that are equal above `lowest` another order. */
 enum {
     INSERTION_SORT = 48, /* up to this many keys, counting digits does not pay */
     DIGIT_BITS = 8,      /* with 256 counters, which stay in the first cache */
@@ -19,6 +21,7 @@ enum {
 
 void bl_sort_u32(uint32_t *key, size_t n)
 {
+    /* The first digit is the highest byte. */
     sort_by_digits_u32(key, n, 32 - DIGIT_BITS, 0);
 }
 

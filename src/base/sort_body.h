@@ -1,5 +1,6 @@
 /* The sort of base/sort.h for one type of key. sort.c includes this file once per type; KEY is the type and NAMED(f)
  * the name of f for it. */
+/* For small ranges, in which counting digits does not pay. It compares all bits of the keys. */
 
 static void NAMED(sort_by_insertion)(KEY *key, size_t n)
 {

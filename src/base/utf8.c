@@ -1,14 +1,21 @@
+/* UTF-8 by the table of well-formed sequences in the Unicode standard (section 3.9, table 3-7).
+ *
+ * Most text that bload reads is ASCII, so validation skips runs of 32 ASCII bytes at once and looks at single
+ * characters only elsewhere. The table excludes overlong encodings (c0 80 for NUL), surrogates (ed a0 80) and code
+ * points above U+10FFFF (f4 90 80 80); each of them shows in the first two bytes. */
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* The number of leading ASCII bytes of text, in whole runs of 32; it may fall short by a few bytes. */
+/* Returns the number of leading ASCII bytes of text, a multiple of 32. Up to 31 further ASCII bytes may follow, which
+ * the caller handles one at a time. */
 static size_t utf8_ascii_run(const char *text, size_t size)
 {
     size_t at = 0;
     for (; size - at >= 32; at += 32) {
         uint64_t word[4];
         memcpy(word, text + at, sizeof word);
+        /* The top bit of a byte is set in all bytes outside ASCII, and in none within it. */
         if ((word[0] | word[1] | word[2] | word[3]) & 0x8080808080808080U)
             break;
     }
@@ -19,6 +26,7 @@ size_t bl_utf8_part(const char *text, size_t size, bool *whole)
 {
     const unsigned char *s = (const unsigned char *)text;
     *whole = s[0] < 0x80;
+    /* 80..bf continue a character, c0 and c1 begin overlong ones, and f5..ff begin none. */
     if (s[0] < 0xc2 || s[0] > 0xf4)
         return 1;
     size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -28,6 +36,8 @@ size_t bl_utf8_part(const char *text, size_t size, bool *whole)
     if (size < 2 || s[1] < low || s[1] > high)
         return 1;
     for (size_t i = 2; i < length; i++) {
+        /* The prefix that is well-formed counts as one unit: decoders replace it by one U+FFFD (Unicode, 3.9, "maximal
+         * subpart"). */
         if (i == size || (s[i] & 0xc0) != 0x80)
             return i;
     }
@@ -35,6 +45,7 @@ size_t bl_utf8_part(const char *text, size_t size, bool *whole)
     return length;
 }
 
+/* Stops at the first bad byte: its offset is what a message shows. */
 size_t bl_utf8_valid(const char *text, size_t size)
 {
     size_t at = 0;
@@ -53,6 +64,7 @@ size_t bl_utf8_valid(const char *text, size_t size)
     return size;
 }
 
+/* The first byte has as many leading ones as the sequence has bytes; each further byte carries 6 bits. */
 size_t bl_utf8_encode(uint32_t point, char out[BL_UTF8_MAX])
 {
     if (point < 0x80) {
@@ -79,6 +91,7 @@ size_t bl_utf8_encode(uint32_t point, char out[BL_UTF8_MAX])
 
 size_t bl_utf8_length(const char *text, size_t size)
 {
+    /* An empty text has no character, and a prefix of one is not valid. */
     bool whole = false;
     size_t length = size ? bl_utf8_part(text, size, &whole) : 0;
     return whole ? length : 0;
@@ -110,6 +123,8 @@ size_t bl_utf8_visible(const char *text, size_t size)
 
 size_t bl_utf8_mask(char *text, size_t size, const char *keep)
 {
+    /* Each bad byte becomes one "?", and each character takes at most as many bytes as before, so that the text is
+     * changed in place: out never passes at. */
     size_t out = 0;
     for (size_t at = 0; at < size;) {
         size_t visible = bl_utf8_visible(text + at, size - at), length = bl_utf8_length(text + at, size - at);

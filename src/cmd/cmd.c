@@ -37,7 +37,8 @@
                    "no progress and no summary; faults are always reported", .letter = 'q'),                           \
         BL_OPTION_FLAG("h", struct bl_common, usual, BL_AFFECTS_NOTHING, "the usual options, and examples",            \
                        .letter = 'h', .command_line_only = true),                                                      \
-        BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING, "all options", .command_line_only = true)
+        BL_OPTION_FLAG("help", struct bl_common, help, BL_AFFECTS_NOTHING,                                             \
+                       "all options; with the name of a section: its options", .command_line_only = true)
 
 /* The values of --progress, in the order of enum bl_progress_form. */
 static const char *const progress_names[] = {"auto", "bar", "plain", "json", "off", NULL};
@@ -187,6 +188,19 @@ static int help_append_usual(struct bl_cmd *cmd, struct bl_buffer *text)
     return code;
 }
 
+/* Appends what --help shows: the section that the first operand names ("bload pack --help video"), or all sections, and
+ * how to ask for one of them. */
+static void help_append_all(const struct bl_cmd *cmd, struct bl_buffer *text)
+{
+    const struct bl_options *o = &cmd->options;
+    if (o->operands && bl_options_help(o, o->operand[0], text))
+        return;
+    bl_buffer_printf(text, "usage: bload %s %s\n", cmd->name, cmd->usage);
+    bl_options_help(o, NULL, text);
+    bl_buffer_printf(text, "\nOne section: bload %s --help SECTION, of:\n", cmd->name);
+    bl_options_help_sections(o, text);
+}
+
 /* Prints the command's part of a completion script, for the shell with this name. */
 static int cmd_print_completion(struct bl_cmd *cmd, const char *name)
 {
@@ -224,8 +238,7 @@ int bl_cmd_parse(struct bl_cmd *cmd, const struct bl_option_group *groups, int a
     struct bl_buffer text = {0};
     code = BL_OK; /* a user who asks for help in a wrong command line gets help */
     if (cmd->common.help) {
-        bl_buffer_printf(&text, "usage: bload %s %s\n", cmd->name, cmd->usage);
-        bl_options_help(&cmd->options, &text);
+        help_append_all(cmd, &text);
     } else {
         code = help_append_usual(cmd, &text);
     }

@@ -1,8 +1,10 @@
-/* The examination of a directory for datasets: its file system, and what a run does there with its files, done once
- * with an empty one.
+/* The examination of a directory for datasets: its file system, and what a run does there with its files, tried once
+ * with an empty file.
  *
- * That file loses its names before anything is written to it; what is written vanishes with the descriptor. While it
- * has a name, signals wait. */
+ * File systems differ where datasets need them most: NFS may give a lock twice, FUSE may have no hard links, overlayfs
+ * loses the files with the container. So each call is tried in the directory itself, and nothing follows from the name
+ * of the file system alone. The file loses its names before anything is written to it, and its bytes vanish with the
+ * descriptor; while it has a name, signals are blocked. A run may end at any moment and leaves nothing behind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,11 +28,12 @@
 #include "run/bottleneck.h"
 #include "run/machine.h"
 
+/* A type of file system, by the number that statfs(2) returns. */
 struct file_system_type {
     int64_t magic; /* f_type of statfs */
     const char *name;
-    const char *note;   /* what a dataset on it has to do with, or NULL */
-    bool may_be_memory; /* where files are */
+    const char *note;   /* a peculiarity that matters for datasets, or NULL */
+    bool may_be_memory; /* its files may lie in memory */
 };
 
 /* --- types of file systems ---------------------------------------------------------------------------------------- */
@@ -39,7 +42,7 @@ struct file_system_type {
 #define LAYER "the layer of a container: files are lost with it; mount a volume for datasets"
 #define NETWORK "on a server: how locks and syncs work is the server's and the mount's matter"
 
-/* The numbers are those of linux/magic.h and statfs(2), and of the file systems that the kernel lacks. */
+/* The numbers are those of linux/magic.h and statfs(2), and those of file systems outside the kernel. */
 static const struct file_system_type types[] = {
     {0xef53, "ext4", NULL, false},
     {0x58465342, "XFS", NULL, false},
@@ -72,22 +75,23 @@ static const struct file_system_type types[] = {
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
 #define MIB ((int64_t)1 << 20)
-#define ROOM_MAX (4096 * MIB)   /* of what is written */
-#define SPACE_USUAL (256 * MIB) /* a shard of the default size */
-#define RATE_SLOW (10 * MIB)    /* bytes a second */
+#define ROOM_MAX (4096 * MIB)   /* bytes that are written at most */
+#define SPACE_USUAL (256 * MIB) /* bytes: a shard of the default size */
+#define RATE_SLOW (10 * MIB)    /* bytes per second: a single hard disk writes ten times as much */
 
+/* The state of an examination. */
 struct disk {
     struct bl_findings *f;
     const char *dir;
-    struct bl_buffer name, other; /* of the file, one after the other */
-    int fd, direct;               /* -1: none */
+    struct bl_buffer name, other; /* the names of the file, which it has one after the other */
+    int fd, direct;               /* the file, and the file for direct writes; -1: none */
     int64_t free;                 /* bytes; INT64_MAX: not known */
-    bool may_be_memory;           /* where files are */
+    bool may_be_memory;           /* the files of the directory may lie in memory */
 };
 
 /* --- what the system says ----------------------------------------------------------------------------------------- */
 
-/* Adds the type of the file system, and what a dataset on it has to do with. */
+/* Adds the type of the file system and its note, and sets d->may_be_memory: an unknown type may be anything. */
 static void disk_add_type(struct disk *d)
 {
     struct statfs status;
@@ -102,6 +106,7 @@ static void disk_add_type(struct disk *d)
         if (types[i].magic == ((int64_t)status.f_type & 0xffffffff)) /* some systems extend the sign of 32 bits */
             type = &types[i];
     }
+    /* A file in memory counts as memory of the run. */
     d->may_be_memory = !type || type->may_be_memory;
     if (type)
         bl_findings_add(d->f, type->note ? BL_VERDICT_NOTE : BL_VERDICT_OK, "file system", "%s%s%s", type->name,
@@ -111,7 +116,7 @@ static void disk_add_type(struct disk *d)
                         (int64_t)status.f_type);
 }
 
-/* Adds the free space, for users without privileges, and sets d->free. */
+/* Adds the free space for users without privileges, in bytes and files, and sets d->free. */
 static void disk_add_space(struct disk *d)
 {
     char size[32], files[32];
@@ -119,8 +124,10 @@ static void disk_add_space(struct disk *d)
     d->free = INT64_MAX;
     if (statvfs(d->dir, &disk) != 0 || disk.f_blocks == 0) {
         bl_findings_add(d->f, BL_VERDICT_NOTE, "free space", "not reported by the file system: runs cannot check it");
+        /* Some file systems, such as Btrfs, have no fixed number of files and report 0. */
         return;
     }
+    /* f_bavail excludes the blocks that are reserved for root. */
     d->free = (int64_t)(disk.f_bavail * disk.f_frsize);
     bl_text_size(size, d->free);
     bl_text_count(files, (int64_t)disk.f_favail);
@@ -139,12 +146,13 @@ static void disk_add_space(struct disk *d)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Chooses two temporary names and makes the file with the first one. BL_EFAIL is a finding already. */
+/* Chooses two temporary names and creates the file with the first one. After BL_EFAIL the finding is added already. */
 static int disk_create(struct disk *d)
 {
     struct bl_error e = {0};
     bl_buffer_printf(&d->name, "%s/bload-doctor", d->dir);
     bl_buffer_printf(&d->other, "%s/bload-doctor-other", d->dir);
+    /* The buffers now hold the paths, and the names are built from them. */
     struct bl_buffer base = d->name, other = d->other;
     d->name = d->other = (struct bl_buffer){0};
     int code = bl_buffer_check(&base, &e);
@@ -168,9 +176,10 @@ static int disk_create(struct disk *d)
     return code;
 }
 
-/* Tries locks: another open file must not get the lock that this one has. */
+/* Tries locks: a second descriptor of the file must not get the lock that the first one holds. */
 static void disk_try_lock(struct disk *d)
 {
+    /* lock-alone is the file by which runs exclude each other where flock does nothing. */
     static const char advice[] = "runs keep others away by a file (lock-alone), tasks do not";
     struct bl_error e = {0};
     if (flock(d->fd, LOCK_EX | LOCK_NB) != 0) {
@@ -179,6 +188,7 @@ static void disk_try_lock(struct disk *d)
         return;
     }
     int fd = bl_fs_open_lock(d->name.data, &e);
+    /* Opening by name may fail where opening by descriptor did not. */
     if (fd < 0)
         bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "%s", e.text);
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -189,7 +199,8 @@ static void disk_try_lock(struct disk *d)
         close(fd);
 }
 
-/* Tries renaming and links: gives the file its other name, and the first one again as a published file gets it. */
+/* Tries renames and links: gives the file its other name, then the first name again, as a published file gets its
+ * name. */
 static void disk_try_rename(struct disk *d)
 {
     struct bl_error e = {0};
@@ -199,6 +210,7 @@ static void disk_try_rename(struct disk *d)
         return;
     }
     bl_findings_add(d->f, BL_VERDICT_OK, "rename", "atomic, and the directory can be synced");
+    /* Publishing makes a hard link, or a rename where there are none; the number of links shows which. */
     if (bl_publish_file(d->other.data, d->name.data, &e))
         bl_findings_add(d->f, BL_VERDICT_FAULT, "links", "%s: tasks share files by it", e.text);
     else if (fstat(d->fd, &status) == 0 && status.st_nlink > 1)
@@ -207,8 +219,9 @@ static void disk_try_rename(struct disk *d)
         bl_findings_add(d->f, BL_VERDICT_NOTE, "links", "no hard links: tasks share files by renaming them");
 }
 
-/* Removes a file that is open: some file systems (FUSE, NFS) then give it another name until it is closed, and its
- * folder cannot be removed before. */
+/* Removes a file that is open. Some file systems (FUSE, NFS) then keep it under another name until it is closed, and
+ * its folder cannot be removed before. A server may need a moment after the close, so that the removal is tried for one
+ * second. */
 static void disk_try_open_files(struct disk *d)
 {
     struct stat status;
@@ -241,8 +254,9 @@ static void disk_try_open_files(struct disk *d)
     free(name);
 }
 
-/* Tries what a run does with names of files. Signals wait meanwhile, so that no file is left; SIGQUIT ends the process
- * all the same, as a file server may not answer. Not 0: the file could not be made, or one of its names may be left. */
+/* Tries what a run does with names of files. Signals are blocked meanwhile, so that no file is left behind. SIGQUIT
+ * still ends the process, since a file server may never answer. Returns 0 if the file was made and has no name any
+ * more; otherwise nothing may be written. */
 static int disk_try_names(struct disk *d)
 {
     sigset_t all, before;
@@ -260,6 +274,7 @@ static int disk_try_names(struct disk *d)
         disk_try_lock(d);
         disk_try_rename(d);
         disk_try_open_files(d);
+        /* Both names are removed, since each step may have failed. */
         struct bl_error e = {0};
         int first = bl_fs_remove(d->name.data, &e), second = bl_fs_remove(d->other.data, &e);
         if (first || second)
@@ -272,18 +287,20 @@ static int disk_try_names(struct disk *d)
 
 /* --- bytes -------------------------------------------------------------------------------------------------------- */
 
-/* Measures the rate of writing. Neither the disk nor memory may become full, nor the file larger than its limit. */
+/* Measures the rate of writing. The test writes at most an eighth of the free space, a sixteenth of the memory where
+ * files may lie in memory, and no more than the limit of a file's size. */
 static void disk_try_bytes(struct disk *d, const struct bl_cancel *cancel)
 {
     char rate[32], written[32];
     struct bl_error e = {0};
     struct bl_write_rate measured;
     struct rlimit limit;
+    /* A test must not fill the disk of others. */
     int64_t room = d->free / 8 < ROOM_MAX ? d->free / 8 : ROOM_MAX, memory = bl_machine_memory() / 16;
     room = d->may_be_memory && memory < room ? memory : room;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)room)
         room = (int64_t)limit.rlim_cur;
-    /* A file system that is full tells so when it is written to. */
+    /* Some file systems report that they are full only when something is written or synced. */
     if (write(d->fd, "", 1) != 1 || fsync(d->fd) != 0) {
         bl_error_errno(&e, BL_EFAIL, "cannot be written and synced");
         bl_findings_add(d->f, BL_VERDICT_FAULT, "write rate", "%s", e.text);
@@ -293,6 +310,7 @@ static void disk_try_bytes(struct disk *d, const struct bl_cancel *cancel)
         bl_findings_add(d->f, BL_VERDICT_NOTE, "write rate", "not measured: too little may be written");
         return;
     }
+    /* A cancelled examination has no finding. */
     int code = bl_write_rate_measure(&measured, d->fd, d->direct, room, d->dir, cancel, &e);
     if (code == BL_ECANCEL)
         return;
@@ -308,6 +326,7 @@ static void disk_try_bytes(struct disk *d, const struct bl_cancel *cancel)
     bl_findings_value(d->f, "bytes/s", bytes);
 }
 
+/* d.direct and d.fd may be open after a failure, too. */
 void bl_doctor_disk(struct bl_findings *f, const char *dir, const struct bl_cancel *cancel)
 {
     struct disk d = {.f = f, .dir = dir, .fd = -1, .direct = -1, .may_be_memory = true};

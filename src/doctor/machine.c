@@ -28,8 +28,8 @@
 
 /* --- findings ----------------------------------------------------------------------------------------------------- */
 
-/* What an examination of the machine finds: points in groups, each with a verdict and a line that says what there is,
- * or what to do. */
+/* A finding belongs to a group and has a verdict, and its text says what there is, or what to do. A failed allocation
+ * loses a finding, and bl_findings_check reports it at the end: examinations themselves return nothing. */
 
 void bl_findings_add(struct bl_findings *f, enum bl_verdict verdict, const char *name, const char *format, ...)
 {
@@ -42,6 +42,7 @@ void bl_findings_add(struct bl_findings *f, enum bl_verdict verdict, const char 
         f->failed = true;
         return;
     }
+    /* The text belongs to the list from here on. */
     if (BL_ARRAY_RESERVE(f->finding, f->capacity, f->count + 1, NULL)) {
         f->failed = true;
         free(finding.text);
@@ -50,6 +51,7 @@ void bl_findings_add(struct bl_findings *f, enum bl_verdict verdict, const char 
     f->finding[f->count++] = finding;
 }
 
+/* Adds a number to the last finding, for the JSON report: programs read it without parsing the text. */
 void bl_findings_value(struct bl_findings *f, const char *unit, int64_t value)
 {
     if (f->failed || !f->count)
@@ -58,6 +60,7 @@ void bl_findings_value(struct bl_findings *f, const char *unit, int64_t value)
     f->finding[f->count - 1].value = value;
 }
 
+/* The exit status of the command follows from the number of faults. */
 int64_t bl_findings_count(const struct bl_findings *f, enum bl_verdict verdict)
 {
     int64_t count = 0;
@@ -72,6 +75,7 @@ const char *bl_verdict_name(enum bl_verdict verdict)
     return names[verdict];
 }
 
+/* A finding without its text would be worse than none. */
 int bl_findings_check(const struct bl_findings *f, struct bl_error *e)
 {
     return f->failed ? bl_error_memory(e) : BL_OK;
@@ -85,6 +89,7 @@ void bl_findings_free(struct bl_findings *f)
     *f = (struct bl_findings){0};
 }
 
+/* The report in JSON. Texts may contain names of files, which need not be UTF-8 and are escaped. */
 int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buffer *out, struct bl_error *e)
 {
     json_t *object = json_pack("{s:s, s:o}", "bload", BLOAD_VERSION, "directory", bl_jansson_escaped(dir));
@@ -105,20 +110,22 @@ int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buf
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* What the machine and its limits leave to this process. The figures of one worker were measured: it takes four
- * descriptors for a field that is decoded, and with less address space threads do not start. */
+/* Limits of the machine, the control group and the user, as far as runs depend on them. The figures of one worker were
+ * measured: it takes four descriptors for a field that is decoded, and with less address space threads do not start. */
 
-#define DESCRIPTORS_BASE 16    /* of the process itself */
-#define DESCRIPTORS_WORKER 4   /* of each worker */
-#define DESCRIPTORS_USUAL 1024 /* the usual limit of a system */
-#define ADDRESS_SPACE_MIN ((int64_t)256 << 20)
-#define SHARD_SIZE ((int64_t)256 << 20) /* the default of --shard-size */
+#define DESCRIPTORS_BASE 16                    /* of the process itself */
+#define DESCRIPTORS_WORKER 4                   /* of each worker, for one field */
+#define DESCRIPTORS_USUAL 1024                 /* the usual limit of a system */
+#define ADDRESS_SPACE_MIN ((int64_t)256 << 20) /* bytes */
+#define SHARD_SIZE ((int64_t)256 << 20)        /* bytes: the default of --shard-size */
 
-/* Adds the processors that runs use, and those of the control group, in thousandths, if it limits them. */
+/* Adds the number of processors that runs use, and the share of the control group if it has a limit. The share is in
+ * thousandths of a processor: 1,500 is one and a half. */
 static void limits_add_processors(struct bl_findings *f)
 {
     int64_t usable = bl_machine_processors(), share = bl_machine_group_processors("");
     struct bl_buffer text = {0};
+    /* Affinity and control groups may leave fewer processors than the machine has. */
     bl_buffer_printf(&text, "%" PRId64 " of %ld are used", usable, sysconf(_SC_NPROCESSORS_ONLN));
     if (share < INT64_MAX)
         bl_buffer_printf(&text, "; the control group has %.2f", (double)share / 1000);
@@ -128,8 +135,8 @@ static void limits_add_processors(struct bl_findings *f)
     bl_buffer_free(&text);
 }
 
-/* Adds the memory. It must suffice for one worker that decodes video, the kind with the largest readers, and should
- * suffice for as many workers as processors. */
+/* Adds the memory in bytes. It must suffice for one worker that decodes video, the kind with the largest readers, and
+ * should suffice for as many workers as there are processors. */
 static void limits_add_memory(struct bl_findings *f)
 {
     char usable[32], each[32], readers[BL_PLURAL_SIZE];
@@ -138,6 +145,7 @@ static void limits_add_memory(struct bl_findings *f)
     bl_text_size(usable, memory);
     bl_text_size(each, reader);
     bl_text_plural(readers, workers, "worker");
+    /* The message says whose limit it is, since users look at the machine first. */
     const char *group = bl_machine_group_memory("") == memory ? ", the limit of the control group" : "";
     if (workers < 1)
         bl_findings_add(f, BL_VERDICT_FAULT, "memory",
@@ -151,11 +159,12 @@ static void limits_add_memory(struct bl_findings *f)
     bl_findings_value(f, "bytes", memory);
 }
 
-/* Raises the limit of open files to the most that the user may have, as runs do, and adds it. */
+/* Raises the limit of open files to the most that the user may have, as runs do, and adds that limit. */
 static void limits_add_descriptors(struct bl_findings *f)
 {
     char count[32];
     int64_t limit = bl_descriptors_raise(), workers = bl_machine_processors();
+    /* The workers for which the descriptors suffice. */
     int64_t most = (limit - DESCRIPTORS_BASE) / DESCRIPTORS_WORKER;
     bl_text_count(count, limit);
     if (most < 1)
@@ -174,7 +183,7 @@ static void limits_add_descriptors(struct bl_findings *f)
     bl_findings_value(f, "descriptors", limit);
 }
 
-/* Adds a limit in bytes; verdict and advice are for one below wanted. */
+/* Adds a limit in bytes. If it is below `wanted`, the finding has this verdict and this advice. */
 static void limits_add_bytes(struct bl_findings *f, int resource, const char *name, int64_t wanted,
                              enum bl_verdict verdict, const char *advice)
 {
@@ -182,6 +191,7 @@ static void limits_add_bytes(struct bl_findings *f, int resource, const char *na
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX) {
         bl_findings_add(f, BL_VERDICT_OK, name, "not limited");
+        /* INT64_MAX is large enough to count as unlimited. */
         return;
     }
     int64_t bytes = (int64_t)limit.rlim_cur;
@@ -207,6 +217,7 @@ void bl_doctor_limits(struct bl_findings *f)
                         "seen; give -j and --memory");
     limits_add_descriptors(f);
     struct rlimit limit;
+    /* Below the minimum no run works; below the memory only large runs may fail. */
     bool tiny = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)ADDRESS_SPACE_MIN;
     limits_add_bytes(f, RLIMIT_AS, "address space", tiny ? ADDRESS_SPACE_MIN : bl_machine_memory(),
                      tiny ? BL_VERDICT_FAULT : BL_VERDICT_WARNING,
@@ -218,10 +229,12 @@ void bl_doctor_limits(struct bl_findings *f)
 
 /* --- versions ----------------------------------------------------------------------------------------------------- */
 
-/* Adds a version once: several kinds may have the same libraries. A callback of a kind's versions. */
+/* Adds a version, unless the group has one of this name: several kinds use the same libraries. It is a callback of a
+ * kind's versions, so that each kind names its own libraries. */
 static void versions_emit(void *sink, const char *name, const char *version)
 {
     struct bl_findings *f = sink;
+    /* Names may come from different kinds; the groups are constants and are compared as pointers. */
     for (size_t i = 0; i < f->count; i++) {
         if (f->finding[i].group == f->group && strcmp(f->finding[i].name, name) == 0)
             return;
@@ -233,6 +246,7 @@ void bl_doctor_versions(struct bl_findings *f)
 {
     char regex[BL_REGEX_VERSION_MAX];
     const struct bl_media *media;
+    /* The module may be absent, and a machine for texts and arrays needs none. */
     struct bl_error e = {0};
     struct bl_buffer place = {0};
     f->group = "versions";
@@ -247,13 +261,16 @@ void bl_doctor_versions(struct bl_findings *f)
     for (int k = 0; bl_kinds[k]; k++) {
         if (!bl_kinds[k]->read->versions)
             continue;
-        void *config = calloc(1, bl_kinds[k]->options.config_size + 1); /* in which nothing is chosen */
-        struct bl_error ignored = {0}; /* of a media module that is missing, which is a finding already */
+        /* A config in which nothing is chosen. A missing media module is a finding already, so that its error is
+         * ignored here. */
+        void *config = calloc(1, bl_kinds[k]->options.config_size + 1);
+        struct bl_error ignored = {0};
         f->failed |= !config;
         if (config)
             (void)bl_kinds[k]->read->versions(config, NULL, versions_emit, f, &ignored);
         free(config);
     }
+    /* These libraries belong to no kind: regular expressions, compressed shards, and JPEG files of exports. */
     versions_emit(f, "pcre2", bl_regex_version(regex));
     versions_emit(f, "zstd", bl_compressor_version());
     versions_emit(f, "libjpeg-turbo", bl_jpeg_version());
@@ -261,6 +278,7 @@ void bl_doctor_versions(struct bl_findings *f)
 
 /* --- decoders ----------------------------------------------------------------------------------------------------- */
 
+/* Adds the usual codecs, each with the name of its decoder, or a warning where this build of FFmpeg has none. */
 void bl_doctor_decoders(struct bl_findings *f)
 {
     const char *codec, *decoder;
@@ -270,6 +288,7 @@ void bl_doctor_decoders(struct bl_findings *f)
     if (bl_media_open(&media, &e))
         return; /* a finding among the versions */
     for (int i = 0; media->usual_decoder(i, &codec, &decoder); i++) {
+        /* `decoder` is NULL where FFmpeg has none. */
         if (decoder)
             bl_findings_add(f, BL_VERDICT_OK, codec, "%s", decoder);
         else
@@ -280,7 +299,7 @@ void bl_doctor_decoders(struct bl_findings *f)
 
 /* --- GPUs --------------------------------------------------------------------------------------------------------- */
 
-/* Adds the codecs that the GPU decodes. */
+/* Adds the codecs that the GPU decodes, or the reason why they are not known. */
 static void gpus_add_codecs(struct bl_findings *f, const struct bl_media *media, struct bl_gpu *gpu)
 {
     struct bl_error e = {0};
@@ -295,6 +314,7 @@ static void gpus_add_codecs(struct bl_findings *f, const struct bl_media *media,
     bl_buffer_free(&codecs);
 }
 
+/* Adds the CUDA version of the build, and the driver or the codecs. */
 void bl_doctor_gpus(struct bl_findings *f)
 {
     struct bl_gpu *gpu;
@@ -304,10 +324,11 @@ void bl_doctor_gpus(struct bl_findings *f)
     if (bl_media_open(&media, &e))
         return; /* a finding among the versions */
     int version = media->gpu_version();
+    /* CUDA encodes version 12.4 as 12040. */
     if (version)
         bl_findings_add(f, BL_VERDICT_OK, "build", "with CUDA %d.%d", version / 1000, version % 1000 / 10);
     if (media->gpu_open(&gpu, "all", &e)) {
-        /* Without hardware it is no fault that there is no driver. */
+        /* A machine without a GPU needs no driver. The devices show a GPU of Linux and one of WSL. */
         bool is_visible = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
         bl_findings_add(f, version && is_visible ? BL_VERDICT_WARNING : BL_VERDICT_NOTE, "driver",
                         "%s; videos are decoded on the processor", e.text);
@@ -321,6 +342,7 @@ void bl_doctor_gpus(struct bl_findings *f)
 
 #define SHARED_SIZE ((size_t)4 << 20) /* bytes: a small block */
 
+/* Tries what isolation needs: shared memory for blocks, a process for a decoder, and a filter of system calls. */
 void bl_doctor_sandbox(struct bl_findings *f)
 {
     struct bl_error e = {0};
@@ -331,10 +353,12 @@ void bl_doctor_sandbox(struct bl_findings *f)
         bl_findings_add(f, BL_VERDICT_FAULT, "shared memory", "%s: blocks are assembled in it (memfd_create)", e.text);
         bl_error_clear(&e);
     } else {
+        /* Writing touches the pages: memfd_create alone reserves none. */
         memset(memory.data, 1, memory.size);
         bl_shared_memory_free(&memory);
         bl_findings_add(f, BL_VERDICT_OK, "shared memory", "memfd");
     }
+    /* A decoder's process is started and ended without any input. */
     if (bl_isolation_try(&filtered, &e)) {
         bl_findings_add(f, BL_VERDICT_FAULT, "decoder process", "%s: --isolate off decodes in one process", e.text);
         return;

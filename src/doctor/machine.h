@@ -52,13 +52,14 @@ const char *bl_verdict_name(enum bl_verdict verdict);
 int bl_findings_check(const struct bl_findings *f, struct bl_error *e);
 void bl_findings_free(struct bl_findings *f);
 
-/* Appends all of them as JSON. dir: the directory that was examined. */
+/* Appends all findings as JSON. dir: the directory that was examined. */
 int bl_findings_json(const struct bl_findings *f, const char *dir, struct bl_buffer *out, struct bl_error *e);
 
 /* --- examinations ------------------------------------------------------------------------------------------------- */
 
-/* The parts of an examination. Each adds its findings; what they lack is a finding, too, and no error. Call
- * bl_doctor_sandbox before what may start threads: a process with threads must not fork. */
+/* The parts of an examination. Each adds its findings. Where something cannot be examined, that is a finding, too, and
+ * no error. Call bl_doctor_sandbox first, before the parts that may start threads: a process with threads must not
+ * fork. */
 
 /* bload and the libraries that it runs with. */
 void bl_doctor_versions(struct bl_findings *f);
@@ -72,8 +73,8 @@ void bl_doctor_limits(struct bl_findings *f);
 /* Processes that decode: shared memory, the filter of system calls. */
 void bl_doctor_sandbox(struct bl_findings *f);
 
-/* A directory for datasets: writes there for about a second. What is written has its names for a moment only, during
- * which signals wait; so nothing is left, however the process ends. Looks at cancel in between. */
+/* Examines a directory for datasets, and writes there for about a second. The file has names for a moment only, during
+ * which signals are blocked, so that nothing is left, however the process ends. cancel is tested in between. */
 void bl_doctor_disk(struct bl_findings *f, const char *dir, const struct bl_cancel *cancel);
 
 /* GPUs that decode. Starts threads where there are any. */

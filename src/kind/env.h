@@ -1,4 +1,4 @@
-/* What a kind is given for all that it does: the environment of the run, and the inputs. */
+/* The environment of a run, which every function of a kind gets, and the inputs. */
 #ifndef BL_ENV_H
 #define BL_ENV_H
 
@@ -21,8 +21,8 @@ struct bl_kind_env {
     const char *spool;                  /* directory for what counting stores for reading; NULL: nothing will be read */
     int64_t decoder_memory;             /* bytes that decoding one input may take; 0: no limit */
     bool shared;                        /* other machines read and write the spool, too */
-    struct bl_isolation *isolation;     /* of kinds that decode in processes of their own; NULL: none do */
-    struct bl_reservation *reservation; /* the worker's, of memory to decode with; NULL: it need not ask */
+    struct bl_isolation *isolation;     /* for kinds that decode in separate processes; NULL: none do */
+    struct bl_reservation *reservation; /* the worker's, of memory for decoding; NULL: memory is not limited */
 };
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -35,8 +35,8 @@ struct bl_input {
     int64_t bytes;
     int64_t modified;  /* nanoseconds since 1970 */
     uint64_t content;  /* digest (kind/input_stat.h); 0: not computed */
-    const char *fault; /* why it is known to be unusable; or NULL */
-    const char *id;    /* what the ids of its sequences begin with */
+    const char *fault; /* the reason if it is known to be unusable; or NULL */
+    const char *id;    /* the ids of its sequences begin with it */
 };
 
 #endif

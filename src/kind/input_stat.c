@@ -1,3 +1,8 @@
+/* The identity of inputs: a digest of their content, their size and time, and the check of a file around each read.
+ *
+ * A run may take days, and an input may change in between. Size and time (mtime, in nanoseconds) are compared before
+ * and after each piece, which costs two calls; the digest is compared once per open file, because it reads 128 KiB.
+ * Only a change in the middle of a large file that keeps size and time remains unnoticed. */
 #include "kind/input_stat.h"
 
 #include <errno.h>
@@ -14,23 +19,25 @@
 
 /* --- content digest ----------------------------------------------------------------------------------------------- */
 
-#define END ((size_t)64 << 10)
-#define DIGITS 16
+#define END ((size_t)64 << 10) /* bytes of each end: a header or an index lies there in nearly all formats */
+#define DIGITS 16              /* hexadecimal, of 64 bits */
 
-/* 0 stands for a digest that is not known, so a hash of 0 becomes 1. */
+/* 0 means that a digest is not known, so that a hash of 0 becomes 1. */
 uint64_t bl_content_hash(const void *data, size_t size)
 {
     uint64_t content = XXH3_64bits(size ? data : "", size);
     return content ? content : 1;
 }
 
-/* Computes the digest of a file: of its size and of both ends. */
+/* Computes the digest of a file: of its size (8 bytes, little-endian), its first and its last 64 KiB. The ends of a
+ * file under 128 KiB do not overlap: `last` is what remains after `first`. */
 static int content_digest_ends(const struct bl_input_file *file, const char *path, uint64_t *content,
                                struct bl_error *e)
 {
     uint8_t data[8 + 2 * END];
     uint64_t size = (uint64_t)file->status.st_size;
     size_t first = size < END ? (size_t)size : END, last = size - first < END ? (size_t)size - first : END;
+    /* The size makes files different that differ only in the middle and in length. */
     for (int i = 0; i < 8; i++)
         data[i] = (uint8_t)(size >> 8 * i);
     BL_TRY(bl_io_pread(file->fd, data + 8, first, file->begin, path, e));
@@ -43,6 +50,7 @@ int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e
 {
     *content = 0;
     struct bl_input_file file;
+    /* A file that cannot be opened has no digest; its kind reports why when it counts the file. */
     if (bl_input_file_open(&file, path) != 0)
         return bl_errno_is_system(errno) ? bl_error_errno(e, BL_EFAIL, "cannot open %s", path) : BL_OK;
     int code = content_digest_ends(&file, path, content, e);
@@ -52,6 +60,7 @@ int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e
 
 void bl_content_format(uint64_t content, struct bl_buffer *out)
 {
+    /* The digits run from the highest to the lowest. */
     char text[DIGITS];
     for (int i = 0; i < DIGITS; i++)
         text[i] = "0123456789abcdef"[content >> 4 * (DIGITS - 1 - i) & 15];
@@ -67,6 +76,7 @@ bool bl_content_parse(const char *text, uint64_t *content)
         return false;
     for (size_t i = 0; i < size; i++) {
         int digit = bl_text_hex_digit(text[i]);
+        /* One content has one text: capital letters are refused. */
         if (digit < 0 || (text[i] >= 'A' && text[i] <= 'F'))
             return false;
         *content = *content << 4 | (uint64_t)digit;
@@ -81,7 +91,8 @@ static bool kind_takes_folders(const struct bl_kind *kind)
     return kind && kind->scan->stat_folder;
 }
 
-/* Why a file is not a folder: images may be packed in it. */
+/* Returns why a file is no folder of images. An archive is named as such, because users try to pack archives of images.
+ * The file may be a pipe: O_NONBLOCK and S_ISREG prevent that the open blocks. */
 static const char *input_describe_file(const char *path, const struct stat *status)
 {
     uint8_t head[BL_ARCHIVE_HEAD];
@@ -99,8 +110,10 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
     *unusable = NULL;
     input->bytes = input->modified = 0;
     input->content = 0;
+    /* Standard input has neither size nor content that could be read twice. */
     if (strcmp(input->path, "-") == 0)
         return BL_OK;
+    /* A failing disk or an exhausted limit ends the run; a missing or forbidden file only makes a skipped row. */
     if (bl_input_file_stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", input->path);
@@ -108,6 +121,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         return BL_OK;
     }
     bool folders = kind_takes_folders(kind);
+    /* A folder needs both rights, to list its names and to open its files. */
     bool is_closed = !input->fault && S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0;
     if (is_closed && bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot read the folder %s", input->path);
@@ -134,9 +148,11 @@ int bl_input_stat_content(const struct bl_kind *kind, struct bl_input *input, co
     BL_TRY(bl_input_stat(kind, input, unusable, e));
     if (*unusable || kind_takes_folders(kind) || strcmp(input->path, "-") == 0)
         return BL_OK;
+    /* The digest is computed only for files that can be read. */
     return bl_content_hash_file(input->path, &input->content, e);
 }
 
+/* A file that changes during a scan would get a row that describes no version of it, so the run ends. */
 int bl_input_report_changed(const struct bl_input *input, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s: changed while it was scanned (scan again when nobody writes to it)",
@@ -147,6 +163,7 @@ int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, s
 {
     struct bl_input now = {.path = input->path};
     const char *unusable;
+    /* The digest of a folder already covers its images, and the reader compares each of them. */
     if (kind_takes_folders(kind) || strcmp(input->path, "-") == 0)
         return BL_OK;
     int code = bl_input_stat(kind, &now, &unusable, e);
@@ -157,7 +174,7 @@ int bl_input_recheck(const struct bl_kind *kind, const struct bl_input *input, s
 
 /* --- check of files ----------------------------------------------------------------------------------------------- */
 
-/* Sets a file's size and time; false: it does not exist. */
+/* Sets a file's size in bytes and its time in nanoseconds. Returns false if the file does not exist. */
 static bool file_check_stat(const char *path, int64_t *bytes, int64_t *modified)
 {
     struct stat status;
@@ -168,7 +185,8 @@ static bool file_check_stat(const char *path, int64_t *bytes, int64_t *modified)
     return true;
 }
 
-/* The file, of this size and time, must have the row's content. */
+/* Checks that the file, which has this size and time, has the row's content. The last file that was right is
+ * remembered: pieces of one file follow each other, and the digest is computed once for them. */
 static int file_check_content(struct bl_file_check *check, const struct bl_row *row, int64_t bytes, int64_t modified,
                               struct bl_error *e)
 {
@@ -196,15 +214,18 @@ int bl_file_check_read(struct bl_file_check *check, const struct bl_kind *kind, 
 {
     const char *path = request->row.path;
     int64_t bytes, modified, bytes_after, modified_after;
+    /* Kinds with a spool read no input at this point, and folders compare their own files. */
     if (kind->spool || kind->scan->stat_folder || !*path)
         return reader->piece(reader, request, note, e);
+    /* Size and time are compared before and after the read: a change in between would go unnoticed otherwise. */
     bool exists = file_check_stat(path, &bytes, &modified);
     int code = reader->piece(reader, request, note, e);
+    /* Failures of the system and cancellation end the run anyway. */
     if ((code && code != BL_EDATA) || !exists)
         return code;
     /* A changed file matters more than what was found in it. */
     struct bl_error changed = {0};
-    int changed_code, reading_errno = errno; /* by which the caller recognizes a lack of memory */
+    int changed_code, reading_errno = errno; /* the caller recognizes an exhausted memory by it */
     if (!file_check_stat(path, &bytes_after, &modified_after) || bytes != bytes_after || modified != modified_after)
         changed_code = bl_error_set(&changed, BL_EFAIL, "%s: changed while it was read", path);
     else

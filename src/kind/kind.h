@@ -21,10 +21,10 @@
 /* A request: a piece of one sequence that a reader is to read. */
 
 struct bl_request {
-    struct bl_row row;      /* as the scan left it; path is openable */
+    struct bl_row row;      /* as the scan has made it; path can be opened */
     int64_t sequence;       /* the number of that row in the table */
-    int64_t source_start;   /* first step wanted */
-    int64_t steps;          /* how many; source_start + steps <= row.length, or followed */
+    int64_t source_start;   /* the first step to read */
+    int64_t steps;          /* their number; source_start + steps <= row.length, or followed */
     uint8_t *const *out;    /* for each field: steps * bl_field_step_bytes bytes, all of them to be written */
     double *times;          /* [steps], or NULL: when each step begins (bl_kind_read.times). Written by the kind whose
                                sequence it is, read by kinds that follow it */
@@ -34,17 +34,16 @@ struct bl_request {
     int64_t followed; /* for a kind that follows: steps of the sequence; row is that of its own file, if any */
 };
 
-/* What reading a piece noticed without failing: a reason that is stored beside the sequence, which stays ok. */
+/* A remark of a reader that is no failure: a reason that is stored with the sequence, which stays ok. */
 struct bl_note {
     char text[256]; /* "" for none */
 };
 
-/* The state of a worker that reads: decoders, scalers, buffers. Each kind has a struct of its own that begins with
- * this one. */
+/* The state of a worker that reads: decoders, scalers, buffers. Each kind has a struct that begins with this one. */
 struct bl_reader {
-    /* Reads a piece. What it decides depends on the file alone. BL_EDATA: this input is at fault (the reason in e, with
-     * both numbers when the scan's count differs); BL_EFAIL: the system is (EIO, a file that vanished or changed size);
-     * BL_ECANCEL. */
+    /* Reads a piece. The result depends on the file alone. BL_EDATA: this input is at fault (e has the reason, with
+     * both numbers if the scan's count differs); BL_EFAIL: the system is at fault (EIO, a file that vanished or changed
+     * its size); BL_ECANCEL. */
     int (*piece)(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note, struct bl_error *e);
     void (*close)(struct bl_reader *reader);
 };
@@ -75,8 +74,8 @@ typedef int bl_reader_open(const void *config, const struct bl_kind_env *env, co
 /* Takes the name and the version of a library. */
 typedef void bl_version_emit(void *sink, const char *name, const char *version);
 
-/* Emits the versions of the libraries that make the bytes with this config. env: as for fields, or NULL: this process
- * is asked, whatever is isolated. BL_EUSAGE, BL_EFAIL: what has the libraries is not there, or fails. */
+/* Emits the versions of the libraries that make the bytes with this config. env: as for fields; NULL: the libraries are
+ * those of this process, whatever is isolated. BL_EUSAGE, BL_EFAIL: the media module is missing, or fails. */
 typedef int bl_kind_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                              struct bl_error *e);
 
@@ -93,13 +92,13 @@ struct bl_kind_config {
     int stream; /* as of bl_option_stream_number */
 };
 
-/* Options: a table over a config struct, which is const once the options are checked and prepared, but for what the
- * spool adds and what readers share. Kinds with the same table have one config. */
+/* Options: a table over a config struct. After the options are checked and prepared, the struct is const, except for
+ * the members that the spool adds to and that readers share. Kinds with the same table have one config. */
 struct bl_kind_options {
     const struct bl_option *table;
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
-    bool has_streams;          /* files have several, of which --stream chooses one */
+    bool has_streams;          /* files have several streams, of which --stream chooses one */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);
@@ -107,36 +106,37 @@ struct bl_kind_options {
     /* Checks --dtype against the other options, for inputs of this kind. BL_EUSAGE. May be NULL. */
     int (*check_dtype)(const void *config, struct bl_error *e);
 
-    /* Loads what the options name, once, before everything below, and appends what the user should know of it to
-     * warning; and frees it. Both may be NULL. */
+    /* prepare loads the files that the options name, once, before everything below, and appends warnings for the user;
+     * release frees them. Both may be NULL. */
     int (*prepare)(void *config, struct bl_buffer *warning, struct bl_error *e);
     void (*release)(void *config);
 
-    /* Appends "name: value" lines of what decides the bytes and is not in the text of the options: digests of the files
-     * that they name. May be NULL. */
+    /* Appends "name: value" lines for everything that decides bytes and is not in the text of the options, such as
+     * digests of the files that they name. May be NULL. */
     void (*identify)(const void *config, struct bl_buffer *out);
 
-    /* What the options make inputs; the sources are of this kind then. NULL: nothing. May be NULL itself. */
+    /* Returns the files that the options make inputs of this kind, or NULL. May be NULL itself. */
     const struct bl_kind_names *(*names)(const void *config);
 };
 
-/* A column of the kind's own whose numbers are added up over the usable rows for the summary; or whose rows with a
- * value are counted, for the manifest too. */
+/* A column of the kind that the summary adds up over the usable rows. With a value, it counts the rows that have the
+ * value, also for the manifest. */
 struct bl_total {
     const char *column;
-    const char *text;  /* what the sum says: "image numbers are missing" */
-    const char *value; /* of the rows that are counted, "" any but an empty one; NULL: numbers are added up */
+    const char *text;  /* of the summary: "image numbers are missing" */
+    const char *value; /* of the rows that are counted; "": any value; NULL: numbers are added up */
     const char *name;  /* of the count in the manifest; NULL: it is not there */
     bool cut;          /* only of sequences that a plan does not keep in one piece */
-    bool tells_rows;   /* how many rows have any matters, too */
+    bool tells_rows;   /* the summary also says how many rows have a number */
 };
 
-/* What the choice of a subset compares that a scan finds in columns made on request. */
+/* The columns that a scan makes on request, for the choice of a subset. */
 struct bl_kind_wanted {
     const struct bl_same_text
         *same;    /* the text of documents that --dedup-by compares (kind/text/normal_form.h); or NULL */
     bool trained; /* how many steps are trained, in the column BL_TRAINED */
-    int64_t head; /* of the first so many steps alone, as the others will be cut off; 0: of all */
+    int64_t
+        head; /* trained steps are counted among this number of first steps; the others will be cut off. 0: among all */
 };
 
 #define BL_TRAINED "trained"
@@ -149,30 +149,29 @@ struct bl_totals {
     int64_t rows[BL_TOTALS_MAX]; /* with a number other than 0 */
 };
 
-/* Lists of inputs: their lines are clips (kind/list.h), or else JSON of the kind's own, a manifest. */
+/* Lists of inputs. Their lines are clips (kind/list.h), or JSON in a format of the kind (a manifest). */
 struct bl_kind_lists {
-    /* Whether a file of this name, given as an operand, is a list. Call bl_kind_is_list. */
+    /* Returns whether an operand of this name is a list. Call bl_kind_is_list. */
     bool (*is_list)(const char *path);
 
-    /* Finds what a line names, which is all that count may say of it, and all that it opens for it. */
+    /* Finds the id and the path that a line names. count reports no others for the line and opens no other files. */
     int (*names)(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                  struct bl_error *e);
 
     bl_list_values *values; /* of a manifest's line, that become further columns. NULL: there are no manifests */
 };
 
-/* The lists of kinds that take clips alone. */
+/* The lists of kinds that accept clips only. */
 extern const struct bl_kind_lists bl_clip_lists;
 
 /* Scanning: which sequences the inputs hold, and how long they are. */
 struct bl_kind_scan {
-    /* Bytes of input that are counted at once, at most: larger files are cut into parts if they are divisible, small
-     * ones are counted together. 0: each file by itself; it then has one row. */
+    /* Bytes of input that are counted at once, at most: larger files are cut into parts if they are divisible, and
+     * small ones are counted together. 0: each file is counted by itself and has one row. */
     int64_t chunk_bytes;
-    int64_t chunk_bytes_least; /* near the end of the inputs, where chunks become smaller */
+    int64_t chunk_bytes_least; /* the same near the end of the inputs, where smaller chunks keep all workers busy */
 
-    /* Inputs that count takes nevertheless, at most, where chunk_bytes is 0: its rows come in their order, one for
-     * each. 0: one. */
+    /* The most inputs of a chunk where chunk_bytes is 0; count emits one row for each, in their order. 0: one input. */
     int inputs_max;
 
     /* Appends the options that decide lengths, in canonical form: the column sampling. */
@@ -186,11 +185,11 @@ struct bl_kind_scan {
     void (*columns)(const void *config, bool manifests, struct bl_buffer *out);
     const struct bl_total *totals; /* ended by one without a column; or NULL */
 
-    /* The name of extra column i of those that have a number, F64, wherever a row has steps: an attribute. NULL: there
-     * are not so many. May be NULL itself: there are none. */
+    /* Returns the name of the i-th extra column that has a number (F64) in each row with steps, which is an attribute.
+     * NULL: there are fewer. May be NULL itself: there are none. */
     const char *(*number)(const void *config, int i);
 
-    /* Adds the columns that are wanted. Called once, after prepare. BL_EUSAGE: the options do not suit. May be NULL:
+    /* Adds the requested columns. Called once, after prepare. BL_EUSAGE: the options do not allow them. May be NULL:
      * the kind has none of them. */
     int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
@@ -200,10 +199,10 @@ struct bl_kind_scan {
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */
     int (*stat_folder)(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
-    /* Whether a file may be counted in parts. May be NULL: none. */
+    /* Sets whether a file may be counted in parts. May be NULL: no file may. */
     int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 
-    bl_counter_open *open; /* NULL: count is given none */
+    bl_counter_open *open; /* NULL: count gets no counter */
     bl_kind_count *count;
 
     /* Compares the files that a row of a composite names in extra columns with the scan. BL_EDATA: a file has changed.
@@ -211,63 +210,66 @@ struct bl_kind_scan {
     int (*verify)(const void *config, const struct bl_row *row, struct bl_error *e);
 };
 
-/* What count reports in bl_row.times, and reading in bl_request.times. */
+/* The meaning of bl_row.times and bl_request.times. */
 enum bl_times {
     BL_TIMES_NONE,
     BL_TIMES_SECONDS, /* when a step begins, from the first step of the sequence */
-    BL_TIMES_NUMBERS, /* the step's number in what the sequence was taken from, some of which may be missing */
+    BL_TIMES_NUMBERS, /* the number of the step in the source of the sequence; some numbers may be missing */
 };
 
-/* Reading: which arrays the steps become, and their bytes. */
+/* Reading: the fields that the steps become, and their bytes. */
 struct bl_kind_read {
     int64_t memory; /* bytes that a reader takes at most */
     enum bl_times times;
-    bool first_file_decides; /* the first usable file's fields are the dataset's, and files with others are skipped.
-                                Else nothing is packed where they differ */
+    bool first_file_decides; /* the first usable file decides the fields of the dataset, and files with other fields
+                                are skipped. Otherwise nothing is packed if files differ */
 
-    /* The fields by config and, where that does not decide, by this row's file. row NULL: by config alone; BL_EDATA
-     * then means "ask for each row". */
+    /* Sets the fields by config and, where config does not decide, by this row's file. row NULL: by config alone, and
+     * BL_EDATA then means that each row decides. */
     int (*fields)(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *fields,
                   struct bl_error *e);
 
     bl_reader_open *open;
 
-    /* Appends how a field is made, in a few words for the manifest. */
+    /* Appends a short description of how the field is made, for the manifest. */
     void (*describe)(const void *config, const struct bl_field *field, struct bl_buffer *out);
 
     bl_kind_versions *versions; /* NULL: no library makes the bytes */
 };
 
-/* What a kind that follows another needs to know of its steps. */
+/* The knowledge about the steps of another kind that a kind needs to follow it. */
 enum bl_follow_needs {
     BL_FOLLOW_STEPS,   /* their place in the sequence */
     BL_FOLLOW_TIMES,   /* when they begin, in seconds */
-    BL_FOLLOW_NUMBERS, /* their numbers, if the other kind has such (BL_TIMES_NUMBERS): it has a rate of its own */
+    BL_FOLLOW_NUMBERS, /* their numbers, if the other kind has numbers (BL_TIMES_NUMBERS); this kind has its own rate */
 };
 
-/* Following: the kind has no sequences of its own, but a field on the steps of another (see kind/composite). Its rows
- * say by their status whether it has something for a sequence; their length is that of its file, if it has any, in
- * units of its own. */
+/* Following: the kind has no sequences, and adds a field to the steps of another kind (see kind/composite). The status
+ * of its rows says whether it has data for a sequence. Their length is that of its file, if there is one, in its own
+ * units. */
 struct bl_kind_follow {
-    /* The kind of whose files each step gets a part: its name is the same, its config begins with that kind's, and its
-     * options go on from that one's. Counting needs the times of steps, too, if reading does. NULL: none. */
+    /* NULL, or a kind of files of which each step gets a part. This kind has the name of that one, its config begins
+     * with the config of that one, and its options continue those. If reading needs the times of steps, counting does,
+     * too. */
     const struct bl_kind *per_step_of;
     enum bl_follow_needs (*needs)(const void *config);
 
-    /* Is given what it follows, before counting: num / den steps per second, or den 0: unknown; tolerance: steps by
-     * which it may fall short, or -1: not given. BL_EUSAGE: it cannot follow that. May be NULL. */
+    /* Gets the properties of the other kind before counting: num / den steps per second (den 0: unknown), and
+     * tolerance, the number of steps that may be missing at the end (-1: not given). BL_EUSAGE: the kind cannot follow
+     * that one. May be NULL. */
     int (*attach)(void *config, int64_t num, int64_t den, int64_t tolerance, struct bl_error *e);
 };
 
-/* Spooling: what counting makes is stored for reading, in bl_kind_env.spool. */
+/* Spooling: counting stores in bl_kind_env.spool what reading will need. */
 struct bl_kind_spool {
-    /* Remembers what readers need of a chunk. Called after count, in order, on one thread. */
+    /* Remembers where the steps of a chunk lie, for readers. Called after count, in order, on one thread. */
     int (*add)(void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e);
 
-    /* Removes what counting stored. */
+    /* Removes the files that counting has stored. */
     int (*remove)(void *config, const struct bl_kind_env *env, struct bl_error *e);
 
-    /* Whether it holds no steps, since readers take them from the inputs. May be NULL: it does. */
+    /* Returns whether the spool holds no steps, because readers take them from the inputs. May be NULL: it holds them.
+     */
     bool (*is_rows_alone)(const void *config);
 };
 
@@ -280,52 +282,54 @@ struct bl_kind {
     const char *implied_by;              /* an option: where it is given, files that are named and whose names show no
                                             kind are of this one; or NULL */
     bool reads_stdin;                    /* "-" is of this kind */
-    bool is_fallback; /* its files in folders are no inputs beside those of others: a readme, a list */
+    bool is_fallback; /* its files are no inputs in folders that have inputs of other kinds: a readme, a list */
 
-    /* The same where options decide it. May be NULL. */
+    /* Returns the noun of the steps where options decide it. May be NULL. */
     const char *(*steps_of)(const void *config);
 
-    /* Whether libraries decode its content, on the processor, with this config: then it can be isolated
-     * (kind/isolated). Those libraries are in the media module (kind/media/module.h). May be NULL: none do. */
+    /* Returns whether libraries decode its content on the processor with this config: then decoding can be isolated
+     * (kind/isolated). The libraries are in the media module (kind/media/module.h). May be NULL: no library decodes. */
     bool (*decodes)(const void *config);
 
     struct bl_kind_options options;
     const struct bl_kind_scan *scan;
     const struct bl_kind_read *read;
-    const struct bl_kind_follow *follow; /* NULL: it has sequences of its own */
+    const struct bl_kind_follow *follow; /* NULL: it has sequences itself */
     const struct bl_kind_spool *spool;   /* NULL: it reads the inputs themselves */
 };
 
-/* Whether the kind takes files of this name, by its extension ("-": standard input). */
+/* Returns whether the kind takes files of this name, by its extension ("-": standard input). */
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name);
 
-/* Whether a file of this name is a list of inputs for the kind; and whether lists may be manifests. */
+/* Return whether a file of this name is a list of inputs for the kind, and whether its lists may be manifests. */
 bool bl_kind_is_list(const struct bl_kind *kind, const char *path);
 bool bl_kind_has_manifests(const struct bl_kind *kind);
 
 /* bl_kind.decodes of kinds that libraries decode, whatever their options are. */
 bool bl_kind_decodes(const void *config);
 
-/* The noun of its steps with these options. */
+/* Returns the plural noun of the kind's steps with these options. */
 const char *bl_kind_steps(const struct bl_kind *kind, const void *config);
 
 /* Checks its options against each other. BL_EUSAGE. */
 int bl_kind_check(const struct bl_kind *kind, const void *config, struct bl_error *e);
 
-/* The index of a value of --dtype, or -1. */
+/* Returns the index of a value of --dtype, or -1. */
 int bl_kind_dtype(const struct bl_kind *kind, const char *name);
 
-/* Whether counting stores the steps in the spool. */
+/* Returns whether counting stores the steps in the spool. */
 bool bl_kind_spools_steps(const struct bl_kind *kind, const void *config);
 
-/* Steps per second, num / den, of sequences with this value in the column sampling; false: they have no rate. */
+/* Sets the steps per second, num / den, of sequences with this value in the column sampling. False: they have no rate.
+ */
 bool bl_kind_rate(const struct bl_kind *kind, const char *sampling, int64_t *num, int64_t *den);
 
 /* Adds a row's numbers to the sums. */
 void bl_kind_add_totals(const struct bl_kind *kind, const struct bl_row *row, bool cut, struct bl_totals *totals);
 
-/* When step i of a request or row begins, in seconds, where the first has the number start. Without a rate, times has
- * it; with one, the steps' numbers do, which are those of times if that is not NULL. */
+/* Returns the time in seconds at which step i of a request or row begins; its first step has the number start. Without
+ * a rate, times has the times. With a rate, they follow from the numbers of the steps, which times has if it is not
+ * NULL. */
 double bl_kind_step_time(const struct bl_rational *rate, const double *times, int64_t start, int64_t i);
 
 #endif

@@ -10,22 +10,23 @@
 extern const struct bl_kind *const bl_kinds[];
 extern const char *const bl_kind_choices[];
 
-/* By name, or NULL. */
+/* Returns the kind of sources with this name, or NULL. */
 const struct bl_kind *bl_kind_find(const char *name);
 
-/* The first kind that takes files of this name by its extension ("-": standard input), but no folders; or NULL. */
+/* Returns the first kind of files that takes this name by its extension ("-": standard input), or NULL. Kinds whose
+ * inputs are folders do not count. */
 const struct bl_kind *bl_kind_find_by_file(const char *name);
 
-/* Whether a kind counts rows by one of these columns, a tab before each, for the manifest. */
+/* Returns whether a kind counts rows by one of these columns for the manifest. columns has a tab before each name. */
 bool bl_kinds_count(const char *columns);
 
-/* Its index in bl_kinds. */
+/* Returns the index of the kind in bl_kinds. */
 int bl_kind_index(const struct bl_kind *kind);
 
-/* By name, a kind that only follows others; or NULL. */
+/* Returns the kind of this name that only follows others, or NULL. */
 const struct bl_kind *bl_kind_find_follower(const char *name);
 
-/* The kind that gives each step of another kind a part of this kind's files; or NULL. */
+/* Returns the kind that gives each step of another kind a part of this kind's files, or NULL. */
 const struct bl_kind *bl_kind_find_per_step(const struct bl_kind *kind);
 
 #endif

@@ -1,3 +1,13 @@
+/* Lists of inputs: paths, the clips of a list, and the rows of its lines.
+ *
+ * A list names one file per line, and possibly a part of it. The reader of the scan has split each line into six values
+ * and further columns, with a tab between them; here they are parsed. Two lines of a list, and the ids of their clips:
+ *
+ *     path        start  end   start_frame  end_frame  id
+ *     a/b.mp4     1:30   95.5                                     a/b.mp4#1:30-95.5
+ *     a/b.mp4                  250          500        intro      intro
+ *
+ * A line that cannot be used becomes a skipped row with a reason; it never ends the run. */
 #include "kind/list.h"
 
 #include <inttypes.h>
@@ -10,6 +20,8 @@
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
+/* Emits the row of one input. A fault of its content (BL_EDATA) turns the row into a skipped one, which keeps only the
+ * reason; other failures end the run. */
 int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
                       struct bl_error *e)
 {
@@ -28,6 +40,7 @@ int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int cod
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
+/* The reader accepts gzip and zstd, and these formats. */
 bool bl_list_has_name(const char *path)
 {
     static const char *const extensions[] = {"csv",       "tsv",        "jsonl",   "json",     "ndjson",
@@ -43,6 +56,8 @@ void bl_list_path_free(struct bl_list_path *path)
     bl_buffer_free(&path->open_path);
 }
 
+/* Sets both paths: the one that the table contains, relative as the list has it, and the one that open() takes. Without
+ * a base both are equal. The name of the list decides whether `base` applies to a path beside it. */
 int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, const char *path, bool from_list,
                      struct bl_error *e)
 {
@@ -60,6 +75,7 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
     return bl_buffer_check(&out->open_path, e);
 }
 
+/* Reports the id and path that a line names, for selections by id. An unusable line reports NULL for its path. */
 int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                           struct bl_error *e)
 {
@@ -87,8 +103,8 @@ out:
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 
-#define SECONDS_MAX 1e9
-#define FRAMES_MAX ((int64_t)1 << 40)
+#define SECONDS_MAX 1e9               /* 31 years: a larger number is a mistake, such as a time in nanoseconds */
+#define FRAMES_MAX ((int64_t)1 << 40) /* 1,100 years at 30 frames per second */
 
 const char *const bl_clip_value_name[BL_CLIP_VALUES] = {"path", "start", "end", "start_frame", "end_frame", "id"};
 
@@ -107,7 +123,8 @@ bool bl_clip_is_whole(const struct bl_clip *clip)
 
 /* --- values ----------------------------------------------------------------------------------------------------- */
 
-/* Digits, and a fraction or an exponent where that is allowed. */
+/* Parses a number that is not negative: digits, and a fraction or an exponent if `fraction` allows them. strtod would
+ * also accept spaces, signs, hexadecimal numbers and "inf". */
 static bool number_parse(const char *text, size_t size, bool fraction, double *value)
 {
     char copy[64], *end;
@@ -120,6 +137,7 @@ static bool number_parse(const char *text, size_t size, bool fraction, double *v
     return end != copy && !*end && isfinite(*value);
 }
 
+/* Parses 95.5, 1:30.5 or 0:01:30. Below the first part, minutes and seconds are under 60. */
 bool bl_clip_parse_time(const char *text, double *seconds)
 {
     double sum = 0, value;
@@ -128,6 +146,7 @@ bool bl_clip_parse_time(const char *text, double *seconds)
         bool lower = parts > 0;
         if (++parts > 2 || !number_parse(text, (size_t)(colon - text), false, &value) || (lower && value >= 60))
             return false;
+        /* Each colon moves what stands before it by a factor of 60. */
         sum = (sum + value) * 60;
     }
     if (!number_parse(text, strlen(text), true, &value) || (parts && value >= 60))
@@ -136,7 +155,7 @@ bool bl_clip_parse_time(const char *text, double *seconds)
     return *seconds <= SECONDS_MAX;
 }
 
-/* A time, or -1 where there is no value. */
+/* Sets a time in seconds, or -1 where there is no value. BL_EDATA: it is no time. */
 static int clip_set_time(double *seconds, const char *text, const char *name, struct bl_error *e)
 {
     *seconds = -1;
@@ -145,7 +164,8 @@ static int clip_set_time(double *seconds, const char *text, const char *name, st
     return BL_OK;
 }
 
-/* A number, or -1 where there is no value. pandas writes whole numbers as 50.0 where a value of the column is empty. */
+/* Sets the number of a frame, or -1 where there is no value. pandas writes whole numbers as 50.0 in a column in which
+ * some values are empty, so that a fraction of zeros is accepted. */
 static int clip_set_frame(int64_t *frame, const char *text, const char *name, struct bl_error *e)
 {
     size_t size = strcspn(text, "."), zeros = text[size] ? strspn(text + size + 1, "0") : 0;
@@ -174,7 +194,8 @@ static int clip_set_ends(struct bl_clip *clip, const char *const value[BL_CLIP_V
 
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
-/* "path#start-end", as they are written; of a clip that is all of its file, the path. */
+/* Sets the clip's id: that of the list, or "path#start-end" with the values as the list writes them. A clip without
+ * start and end has the path. */
 static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VALUES])
 {
     const char *start = *value[BL_CLIP_START] ? value[BL_CLIP_START] : value[BL_CLIP_START_FRAME];
@@ -188,7 +209,9 @@ static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VA
         bl_buffer_text(&clip->id, value[BL_CLIP_PATH]);
 }
 
-/* Splits the line into its values, unescaped in scratch. False: it does not have the form of enum bl_clip_value. */
+/* Splits the line into its values and removes their escapes, in scratch. The values point into scratch, and `further`
+ * holds the other columns, each with a tab before it. Returns false if the line has fewer values than BL_CLIP_VALUES.
+ */
 static bool clip_split(struct bl_clip *clip, const char *line, size_t size, const char *value[BL_CLIP_VALUES])
 {
     bl_buffer_clear(&clip->scratch);
@@ -201,6 +224,7 @@ static bool clip_split(struct bl_clip *clip, const char *line, size_t size, cons
         bool more = *end == '\t', last = v == BL_CLIP_VALUES - 1;
         if (!more && !last)
             return false;
+        /* The further columns go into the table as they are, so that their escapes stay. */
         if (last)
             bl_buffer_text(&clip->further, end);
         int64_t length = bl_text_unescape(at, (size_t)(end - at));
@@ -213,6 +237,7 @@ static bool clip_split(struct bl_clip *clip, const char *line, size_t size, cons
     return true;
 }
 
+/* The id is set before the path is checked: a row that is skipped for its times still has an id. */
 int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl_error *e)
 {
     const char *value[BL_CLIP_VALUES];
@@ -232,8 +257,9 @@ int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl
 
 /* --- counting lines ----------------------------------------------------------------------------------------------- */
 
-/* Fills in the row of a clip, and its columns: those of the kind, those of BL_CLIP_COLUMNS, and further ones of the
- * list. The end of an unusable clip is not known. BL_EDATA: the clip is unusable. */
+/* Fills in the row of a clip and its columns: those of the kind, those of BL_CLIP_COLUMNS (begin, end, where decoding
+ * begins), and the further ones of the list. An unusable clip has no known end. BL_EDATA: the clip is unusable, and its
+ * row still has all columns. */
 static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                           struct bl_row *row, struct bl_error *e)
 {
@@ -253,6 +279,7 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     if (code && code != BL_EDATA)
         return code;
     bl_buffer_text(&c->extra, code ? c->unusable : "");
+    /* The end of a clip that was counted is at least 1. */
     if (row->clip_end)
         bl_buffer_printf(&c->extra, "\t%" PRId64 "\t%" PRId64 "\t%s", row->clip_begin, row->clip_end, c->seek.data);
     else
@@ -263,8 +290,8 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     return failed ? failed : code;
 }
 
-/* Emits the row of a line. An unusable line has a skipped row, whose reason names the file, or the list and the line.
- */
+/* Emits the row of a line. An unusable line has a skipped row, whose reason names the file, or the list and the line:
+ * "clips.csv:12: a.mp4: ends before it starts". */
 static int list_count_line(struct bl_list_counter *c, const struct bl_chunk *chunk, const struct bl_line *line,
                            bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -288,6 +315,7 @@ static int list_count_line(struct bl_list_counter *c, const struct bl_chunk *chu
     return emit(sink, 0, &row, e);
 }
 
+/* Counts the lines of a chunk. Lists may be long, so that a cancel is looked for at each line. */
 int bl_list_count(struct bl_list_counter *c, const struct bl_chunk *chunk, bl_row_emit *emit, void *sink,
                   struct bl_error *e)
 {
@@ -296,6 +324,7 @@ int bl_list_count(struct bl_list_counter *c, const struct bl_chunk *chunk, bl_ro
             return BL_ECANCEL;
         BL_TRY(list_count_line(c, chunk, &chunk->line[i], emit, sink, e));
     }
+    /* The list itself could not be read beyond these lines; that makes a row, too. */
     if (!chunk->fault)
         return BL_OK;
     struct bl_row row = {.status = BL_ROW_SKIPPED, .stream = -1, .offset = -1, .reason = chunk->fault};

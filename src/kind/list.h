@@ -1,4 +1,4 @@
-/* What a kind counts: chunks of input, lists of inputs, and the clips that lines of a list name. */
+/* The inputs of counting: chunks of input, lists of inputs, and the clips that the lines of a list name. */
 #ifndef BL_LIST_H
 #define BL_LIST_H
 
@@ -15,9 +15,9 @@
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* A chunk of input: what is counted at once. One or more whole files, a part of one, or some lines of a list. */
+/* A chunk of input is counted at once: one or more complete files, a part of a file, or some lines of a list. */
 
-#define BL_LIST_LINE_MAX (4 << 20) /* bytes */
+#define BL_LIST_LINE_MAX (4 << 20) /* bytes of a line */
 
 /* A line of a list of inputs: of clips, in the form of enum bl_clip_value, or of a manifest of speech: JSON, and where
  * the manifests have further columns a newline and their values, each escaped and behind a tab. Not terminated by a
@@ -26,26 +26,26 @@ struct bl_line {
     const char *text;
     size_t size;
     int64_t number; /* from 1 */
-    bool unusable;  /* it has no such form: text says why */
+    bool unusable;  /* its format is wrong, and text has the reason */
 };
 
 struct bl_chunk {
     const struct bl_input *input;
     int inputs;
-    int64_t begin, end; /* of the only input, in bytes: the sequences that begin there; 0 and INT64_MAX: all of it */
+    int64_t begin, end; /* bytes of the only input: the sequences that begin there; 0 and INT64_MAX: all */
     const char *base;   /* directory that relative paths refer to, or NULL */
     bool list;          /* the only input is a list, and these are lines of it: */
     bool clips;         /* of clips */
     const struct bl_line *line;
     int lines;
-    const char *fault;             /* why the list ends after these lines, though it is not complete; or NULL */
-    bool again;                    /* the rows are in a table already: only what readers need is wanted */
+    const char *fault;             /* the reason why the list ends early, after these lines; or NULL */
+    bool again;                    /* the table has the rows already: count only stores what readers need */
     bool times;                    /* rows must report when their steps begin */
-    const struct bl_row *followed; /* for a kind that follows: the row whose steps it takes up, its path openable */
+    const struct bl_row *followed; /* for a kind that follows: the row whose steps it follows; path can be opened */
     struct bl_meter *meter;        /* counts bytes of the inputs, or NULL */
     /* Results: */
     uint64_t receipt; /* set by count, for bl_kind_spool.add */
-    uint64_t drained; /* set by count: the checksum of all of standard input, if that is an input */
+    uint64_t drained; /* set by count: the checksum of standard input, if that is an input */
 };
 
 /* Takes a row that count found in the chunk's input of that number. The scan sets id, path, kind, bytes and sampling;
@@ -58,7 +58,7 @@ typedef int bl_row_emit(void *sink, int input, const struct bl_row *row, struct 
 int bl_chunk_emit_row(bl_row_emit *emit, void *sink, struct bl_row *row, int code, const struct bl_error *fault,
                       struct bl_error *e);
 
-/* The state of a worker that counts. A kind that needs one has a struct of its own that begins with this one. */
+/* The state of a worker that counts. A kind that needs one has a struct that begins with this one. */
 struct bl_counter {
     void (*close)(struct bl_counter *counter);
 };
@@ -70,17 +70,17 @@ struct bl_counter {
 /* Whether a file of this name is a list of clips: CSV, TSV, JSON lines or a .txt, plain or compressed. */
 bool bl_list_has_name(const char *path);
 
-/* The path that a line names, as the table has it, and to open. Start from {0}. */
+/* The path that a line names: as the table has it, and as open(2) takes it. Start from {0}. */
 struct bl_list_path {
     struct bl_buffer path, open_path;
 };
 
-/* from_list: a relative one counts from the list's folder, else from where all paths do. */
+/* Sets both paths. A relative path refers to the list's folder with from_list, otherwise to chunk->base. */
 int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, const char *path, bool from_list,
                      struct bl_error *e);
 void bl_list_path_free(struct bl_list_path *path);
 
-/* Takes what a line names: an id, a path as rows have it, and the path to open. NULL: the line names none. */
+/* Takes the id that a line names, the path as rows have it, and the path to open. NULL: the line names none. */
 typedef int bl_list_take(void *sink, const char *id, const char *path, const char *open_path, struct bl_error *e);
 
 /* bl_kind_lists.names for clips. */
@@ -121,7 +121,7 @@ struct bl_clip {
     const char *path;
     struct bl_buffer id;      /* the list's, or "path#start-end" */
     bool by_time;             /* start or end is a time */
-    double start, end;        /* seconds from the file's first frame; -1: its own beginning or end */
+    double start, end;        /* seconds from the file's first frame; -1: the beginning or end of the file */
     int64_t first, behind;    /* frames; -1: the same */
     struct bl_buffer further; /* the values of further columns, with a tab before each: as the table has them */
     struct bl_buffer scratch; /* the values, unescaped */
@@ -132,10 +132,10 @@ struct bl_clip {
 int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl_error *e);
 void bl_clip_free(struct bl_clip *clip);
 
-/* Parses a time: "83", "1:23.5", "0:01:23.5". False: it is none, or negative. */
+/* Parses a time: "83", "1:23.5", "0:01:23.5". Returns false if the text is no time, or negative. */
 bool bl_clip_parse_time(const char *text, double *seconds);
 
-/* Whether the clip is all of its file. */
+/* Returns whether the clip is all of its file. */
 bool bl_clip_is_whole(const struct bl_clip *clip);
 
 /* --- counting lines ----------------------------------------------------------------------------------------------- */
@@ -146,13 +146,15 @@ struct bl_list_counter {
     struct bl_counter base;
     const struct bl_kind_env *env;
 
-    /* Fills in what the row of `clip` has from the file at path.open_path, and seek; appends the values of the kind's
-     * own columns to extra. BL_EDATA: it is unusable, and its own columns are `unusable`. */
+    /* Fills in the members of the row of `clip` that follow from the file at path.open_path, and seek, and appends the
+     * values of the kind's columns to extra. BL_EDATA: the clip is unusable, and these columns have the text
+     * `unusable`.
+     */
     int (*fill_clip)(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e);
     const char *unusable;
 
-    /* Fills in the row of a line that is no clip, extra too. BL_EDATA: it is unusable; what is known of the row is set
-     * nevertheless. NULL where the kind has no manifests. */
+    /* Fills in the row of a line that is no clip, and extra. BL_EDATA: the line is unusable; the known members of the
+     * row are set nevertheless. NULL where the kind has no manifests. */
     int (*fill_entry)(struct bl_list_counter *counter, const struct bl_chunk *chunk, const struct bl_line *line,
                       struct bl_row *row, struct bl_error *e);
 
@@ -162,11 +164,11 @@ struct bl_list_counter {
     char reason[2048]; /* of the row; empty before each */
 };
 
-/* Emits a row for every line of the chunk, and for what ends the list early. */
+/* Emits a row for every line of the chunk, and one for the fault that ends the list early. */
 int bl_list_count(struct bl_list_counter *counter, const struct bl_chunk *chunk, bl_row_emit *emit, void *sink,
                   struct bl_error *e);
 
-/* Frees what it has, not the counter. */
+/* Frees the members of the counter, and not the counter itself. */
 void bl_list_counter_free(struct bl_list_counter *counter);
 
 /* Appends to the row's reason. */

@@ -1,3 +1,7 @@
+/* Options that the media kinds share: the SIMD level of a dataset, and the number of a stream.
+ *
+ * A level is accepted if this machine has it or a superset of it. Example: a dataset of level sse2 can be continued on
+ * a machine with AVX2; one of level avx2 cannot be continued on a machine without. */
 #include "kind/media_options.h"
 
 #include <string.h>
@@ -14,6 +18,7 @@ const char *bl_simd_name(enum bl_simd level)
     return level_names[level];
 }
 
+/* Returns BL_EUSAGE for an unknown name; the message lists the known ones. */
 int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e)
 {
     for (int i = BL_SIMD_NONE; i <= BL_SIMD_NEON; i++) {
@@ -25,10 +30,12 @@ int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e)
     return bl_error_set(e, BL_EUSAGE, "'%s' is no SIMD level: none, sse2, avx2 or neon", name);
 }
 
-/* The processor is asked, not FFmpeg, which answers with the level once one was applied. */
+/* The compiler's test of the processor is used, not FFmpeg's, which returns the applied level after one was applied. */
 enum bl_simd bl_simd_best(void)
 {
 #if defined(__x86_64__)
+    /* Level avx2 is x86-64-v3. FFmpeg uses FMA3 and BMI in functions of that level, so that all of them must be there.
+     */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2"))
         return BL_SIMD_AVX2;
@@ -51,8 +58,9 @@ int bl_simd_check(enum bl_simd level, struct bl_error *e)
 
 /* --- stream number ------------------------------------------------------------------------------------------------ */
 
-#define STREAMS_MAX 1000000
+#define STREAMS_MAX 1000000 /* FFmpeg refuses files with more streams long before */
 
+/* The value is 1 + the number, so that a zeroed struct means "best". */
 static bool stream_number_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
@@ -64,6 +72,7 @@ static bool stream_number_parse(const struct bl_option *option, const char *text
     return true;
 }
 
+/* Writes the text that the parser accepts, for --print-config and the dataset's identity. */
 static void stream_number_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;

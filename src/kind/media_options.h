@@ -11,7 +11,7 @@
  *
  * Some decoders and zimg give slightly different bytes with different instruction sets, and both look at the processor
  * by themselves. A dataset's bytes may depend on the level that is recorded with it, and on nothing else about the
- * machine; so the level is chosen once, applied before any decoder is opened, and a machine that lacks it is refused.
+ * machine; so the level is chosen once, applied before any decoder is opened, and a machine without it is refused.
  * AVX-512 is never used: see docs/colour.md for what that costs. */
 
 enum bl_simd {
@@ -25,17 +25,17 @@ enum bl_simd {
 const char *bl_simd_name(enum bl_simd level);
 int bl_simd_parse(const char *name, enum bl_simd *level, struct bl_error *e); /* BL_EUSAGE */
 
-/* The best level of this machine. */
+/* Returns the best level of this machine. */
 enum bl_simd bl_simd_best(void);
 
-/* BL_EUSAGE: this machine lacks the level. */
+/* Returns BL_EUSAGE if this machine does not have the level. */
 int bl_simd_check(enum bl_simd level, struct bl_error *e);
 
 /* --- stream number ------------------------------------------------------------------------------------------------ */
 
 /* An option that says which stream of a file is read, of its video or audio streams. */
 
-/* An int: 0 for the best stream, or 1 + a number that counts from 0. */
+/* The type of the option. Its value is an int: 0 for the best stream, or 1 + the number of a stream, from 0. */
 extern const struct bl_option_type bl_option_stream_number;
 
 #endif

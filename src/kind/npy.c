@@ -1,3 +1,10 @@
+/* A parser of NPY headers, which are Python dictionaries in a fixed layout.
+ *
+ * numpy evaluates the header with ast.literal_eval. This parser accepts only what numpy's format allows: three keys in
+ * any order, each once. The bytes of a small file begin like this (version 1; version 2 and 3 have 4 bytes of length):
+ *
+ *     93 4e 55 4d 50 59  01 00  76 00  {'descr': '<f4', 'fortran_order': False, 'shape': (10, 3), }   \n
+ *     magic              1.0    118    the dictionary, then spaces up to a multiple of 64 bytes */
 #include "kind/npy.h"
 
 #include <inttypes.h>
@@ -5,9 +12,10 @@
 
 #include "base/text.h"
 
-#define HEADER_MAX ((size_t)10000) /* as in numpy */
+#define HEADER_MAX ((size_t)10000) /* bytes; numpy's limit, too, so that every file that numpy loads fits */
 
-/* The position in the dictionary, which ends with a zero byte. */
+/* The position in the dictionary. The text ends with a NUL, at which every test below fails, so that none runs past it.
+ */
 struct npy_cursor {
     const char *at;
 };
@@ -28,9 +36,10 @@ static bool cursor_is_at(struct npy_cursor *c, char wanted)
     return *c->at == wanted;
 }
 
-/* Skips spaces, and the character if it is next. */
+/* Skips spaces, and then the character if it is next. Returns whether it was. */
 static bool cursor_accept(struct npy_cursor *c, char wanted)
 {
+    /* found is 0 or 1, the number of bytes to skip. */
     bool found = cursor_is_at(c, wanted);
     c->at += found;
     return found;
@@ -45,7 +54,8 @@ static bool cursor_accept_word(struct npy_cursor *c, const char *word)
     return true;
 }
 
-/* Skips a text in quotes; false: there is none. */
+/* Skips a text in quotes and sets *text to its content. Returns false if there is none. Escapes are refused: no name in
+ * a header needs any. */
 static bool cursor_accept_text(struct npy_cursor *c, const char **text, size_t *size)
 {
     cursor_skip_space(c);
@@ -54,13 +64,15 @@ static bool cursor_accept_text(struct npy_cursor *c, const char **text, size_t *
         return false;
     *text = c->at + 1;
     *size = strcspn(*text, quote == '"' ? "\"\\" : "'\\");
+    /* At the end of the text this stands on the NUL, and the result is false. */
     c->at = *text + *size + 1;
     return (*text)[*size] == quote;
 }
 
-/* "<f4": byte order, kind, bytes. */
+/* Parses a type: "<f4" is the byte order, the kind, and the bytes of an element. Single bytes have the order "|". */
 static int npy_parse_dtype(struct bl_npy *npy, const char *text, size_t size, struct bl_error *e)
 {
+    /* Types of numpy that a tensor of a shard can have. */
     static const struct {
         const char *name;
         enum bl_dtype dtype;
@@ -73,6 +85,7 @@ static int npy_parse_dtype(struct bl_npy *npy, const char *text, size_t size, st
         npy->big_endian = *text == '>' && bl_dtype_size(npy->dtype) > 1;
         return BL_OK;
     }
+    /* Unpickling executes code from the file, so that objects are refused whatever they contain. */
     if (size >= 2 && text[1] == 'O')
         return bl_error_set(e, BL_EDATA, "an array of Python objects: they are pickled, and never read");
     if (size >= 2 && text[1] == 'c')
@@ -81,7 +94,7 @@ static int npy_parse_dtype(struct bl_npy *npy, const char *text, size_t size, st
                         text);
 }
 
-/* "(3, 4)", "(3,)", "()"; Python 2 wrote "(3L,)". */
+/* Parses a shape such as (3, 4), (3,) or (). Python 2 wrote (3L,). */
 static int npy_parse_shape(struct bl_npy *npy, struct npy_cursor *c, struct bl_error *e)
 {
     npy->rank = 0;
@@ -92,6 +105,7 @@ static int npy_parse_shape(struct bl_npy *npy, struct npy_cursor *c, struct bl_e
         size_t digits = strspn(c->at, "0123456789");
         if (!digits || npy->rank == BL_NPY_RANK_MAX)
             return npy_malformed(e);
+        /* A number that does not fit an int64_t is a fault of its own: the text is well-formed. */
         if (!bl_text_to_int(c->at, digits, 0, INT64_MAX, &npy->shape[npy->rank++]))
             return bl_error_set(e, BL_EDATA, "invalid shape: an axis of %.*s", (int)digits, c->at);
         c->at += digits;
@@ -102,7 +116,7 @@ static int npy_parse_shape(struct bl_npy *npy, struct npy_cursor *c, struct bl_e
     return BL_OK;
 }
 
-/* One entry of the dictionary; seen has a bit for each of the three. */
+/* Parses one entry of the dictionary. seen has a bit for each key; a repeated or an unknown key is malformed. */
 static int npy_parse_entry(struct bl_npy *npy, struct npy_cursor *c, unsigned *seen, struct bl_error *e)
 {
     static const char *const keys[] = {"descr", "fortran_order", "shape"};
@@ -121,6 +135,7 @@ static int npy_parse_entry(struct bl_npy *npy, struct npy_cursor *c, unsigned *s
         npy->fortran = cursor_accept_word(c, "True");
         return npy->fortran || cursor_accept_word(c, "False") ? BL_OK : npy_malformed(e);
     }
+    /* A structured type is a list: [('x', '<f4'), ('y', '<f4')]. */
     if (cursor_accept(c, '['))
         return bl_error_set(e, BL_EDATA, "a structured array: save each of its fields by itself");
     return cursor_accept_text(c, &text, &size) ? npy_parse_dtype(npy, text, size, e) : npy_malformed(e);
@@ -138,6 +153,7 @@ static int npy_parse(struct bl_npy *npy, const char *header, struct bl_error *e)
         if (!cursor_accept(&c, ',') && !cursor_is_at(&c, '}'))
             return npy_malformed(e);
     }
+    /* All three keys are required, and nothing follows the dictionary. */
     return cursor_is_at(&c, '\0') && seen == 7 ? BL_OK : npy_malformed(e);
 }
 
@@ -162,6 +178,7 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct
     uint8_t head[12] = {0};
     char header[HEADER_MAX + 1];
     *npy = (struct bl_npy){0};
+    /* The shortest header has 10 bytes: magic, version, and a length of 16 bits. */
     BL_TRY(source(context, head, 10, e));
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) != 0)
         return bl_error_set(e, BL_EDATA, "not an NPY file");
@@ -169,6 +186,7 @@ int bl_npy_read(struct bl_npy *npy, bl_npy_source *source, void *context, struct
         return bl_error_set(e, BL_EDATA, "unknown NPY version %d.%d", head[6], head[7]);
     if (head[6] > 1)
         BL_TRY(source(context, head + 10, 2, e));
+    /* Version 1 has two bytes of length; the other two of head are still 0. */
     size_t size = (size_t)head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (size > HEADER_MAX)
         return bl_error_set(e, BL_EDATA, "an NPY header of %zu bytes", size);

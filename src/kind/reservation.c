@@ -1,7 +1,13 @@
+/* The memory that one worker reserves for the input that it decodes.
+ *
+ * A reservation only grows while an input is decoded: a reader calls need(64 MiB) before it decodes, and grow(96 MiB)
+ * if a later picture turns out to be larger. need() may wait, because the worker holds nothing at that moment; grow()
+ * never waits, because two workers that both wait for each other's memory would never end. */
 #include "kind/reservation.h"
 
 #include "base/text.h"
 
+/* Gives back what is held and wakes those that need memory. */
 static void reservation_give(struct bl_reservation *r)
 {
     if (r->held)
@@ -15,7 +21,8 @@ void bl_reservation_release(struct bl_reservation *r)
     r->needed = 0;
 }
 
-/* Whether it is more than before, and than needs no reservation; if so, that is what is needed. */
+/* Notes that the input needs `bytes`. Returns false if the reservation covers as much already, or if the reader's fixed
+ * share (included) does. */
 static bool reservation_note(struct bl_reservation *r, int64_t bytes)
 {
     if (!r || bytes <= r->included || bytes <= r->needed)
@@ -37,8 +44,10 @@ int bl_reservation_need(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     if (r->ask)
         return r->ask(r->sink, bytes, false, e);
+    /* A process that decodes has no budget: it requests memory by `ask`, or nothing is limited. */
     if (!r->budget)
         return BL_OK;
+    /* The worker gives back what it holds before it waits: several that hold a part and wait for more would block. */
     reservation_give(r);
     int64_t taken = bytes - r->included;
     if (r->strict && taken > r->budget->total)
@@ -62,6 +71,7 @@ int bl_reservation_grow(struct bl_reservation *r, int64_t bytes, struct bl_error
         return BL_OK;
     if (r->ask)
         return r->ask(r->sink, bytes, true, e);
+    /* The budget may go below zero here. Other workers then wait in need() until it recovers. */
     int64_t beyond = bytes - r->included - r->held;
     if (r->budget && beyond > 0) {
         bl_memory_budget_charge(r->budget, beyond);

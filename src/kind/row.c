@@ -1,3 +1,8 @@
+/* Fields, elements and rows: what the kinds have in common about a block and about the table of sequences.
+ *
+ * A field describes a tensor, and a row describes a sequence. The values of a row's further columns are not parsed when
+ * the table is read: `columns` and `extra` hold the text "\tname\tname" and "\tvalue\tvalue", and a function here walks
+ * both in step to find one value. Most runs ask for few values of many rows, so that this costs less than parsing. */
 #include "kind/row.h"
 
 #include <math.h>
@@ -9,6 +14,7 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
+/* The names are those of safetensors, which the headers of shards contain. */
 static const struct {
     const char *name;
     size_t size;
@@ -29,6 +35,7 @@ const char *bl_dtype_name(enum bl_dtype dtype)
     return dtypes[dtype].name;
 }
 
+/* Returns an enum bl_dtype, or -1 for a name that safetensors has not. */
 int bl_dtype_parse(const char *name)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
@@ -46,7 +53,8 @@ size_t bl_field_step_bytes(const struct bl_field *field)
     return bytes;
 }
 
-/* Fills steps of the field with its padding. */
+/* Fills steps of the field with its padding. The filled part doubles with each copy, so that the loop runs log2(n)
+ * times and memcpy moves large parts. */
 static void field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
 {
     size_t bytes = steps * bl_field_step_bytes(field), element = bl_dtype_size(field->dtype);
@@ -54,6 +62,7 @@ static void field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
         memset(out, 0, bytes);
         return;
     }
+    /* The machine is little-endian, so that the low bytes of pad are its first ones. */
     memcpy(out, &field->pad, element); /* the low bytes come first */
     for (size_t done = element; done < bytes;) {
         size_t more = bytes - done < done ? bytes - done : done;
@@ -62,12 +71,15 @@ static void field_pad(const struct bl_field *field, uint8_t *out, size_t steps)
     }
 }
 
+/* Fills the steps from..to of a block. With repeat, the last step before them is copied instead of the padding value.
+ */
 void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t from, size_t to, bool repeat)
 {
     size_t step = bl_field_step_bytes(field);
     uint8_t *end = block + from * step;
     if (!repeat || from == 0) {
         field_pad(field, end, to - from);
+        /* Each step is copied from the step before it, which is filled already. */
         return;
     }
     for (size_t t = from; t < to; t++, end += step)
@@ -76,20 +88,22 @@ void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t f
 
 /* --- trained steps ---------------------------------------------------------------------------------------------- */
 
-#define IGNORED (-100) /* as loss functions skip it */
+#define IGNORED (-100) /* the default ignore_index of PyTorch's cross entropy, which other losses have adopted */
 
 static bool field_is_loss_mask(const struct bl_field *field)
 {
     return strcmp(field->name, "loss_mask") == 0;
 }
 
-/* Whether the field says of each step if it is trained: labels, or a mask of the loss, of a text. */
+/* Returns whether the field says of each step if it is trained: the labels or the loss mask of a text. Labels of
+ * type U8 or U16 cannot hold -100, so they are no mask. */
 static bool field_is_mask(const struct bl_field *field)
 {
     bool is_labels = strcmp(field->name, "labels") == 0 && field->dtype != BL_U8 && field->dtype != BL_U16;
     return strcmp(field->kind, "text") == 0 && !field->rank && (is_labels || field_is_loss_mask(field));
 }
 
+/* Texts without labels train every step, and counting them would tell nothing. */
 bool bl_fields_have_mask(const struct bl_fields *fields)
 {
     bool found = false;
@@ -98,7 +112,7 @@ bool bl_fields_have_mask(const struct bl_fields *fields)
     return found;
 }
 
-/* Whether a step's value says that nothing is learned there. */
+/* Returns whether a step's value says that nothing is learned there: 0 in a loss mask, -100 in labels. */
 static bool value_is_ignored(const struct bl_field *field, const uint8_t *at)
 {
     const int64_t ignored = field_is_loss_mask(field) ? 0 : IGNORED;
@@ -106,9 +120,11 @@ static bool value_is_ignored(const struct bl_field *field, const uint8_t *at)
     if (field->dtype != BL_F32)
         return memcmp(at, &ignored, bl_dtype_size(field->dtype)) == 0; /* the low bytes come first */
     memcpy(&real, at, sizeof real);
+    /* The comparison with == is written as two, because compilers warn of == between floating point numbers. */
     return real >= (float)ignored && real <= (float)ignored;
 }
 
+/* Returns how many of the steps are trained. With several masks, all of them must allow a step. */
 int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX], int64_t steps)
 {
     const struct bl_field *mask[BL_FIELDS_MAX];
@@ -116,11 +132,13 @@ int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *c
     int masks = 0;
     int64_t trained = 0;
     for (int f = 0; f < fields->count; f++) {
+        /* A sequence may have both masks; the pointers are gathered once, and not for each step. */
         if (field_is_mask(&fields->field[f])) {
             mask[masks] = &fields->field[f];
             value[masks++] = data[f];
         }
     }
+    /* A step is trained only if each mask allows it. */
     for (int64_t t = 0; t < steps; t++) {
         bool is_trained = masks > 0;
         for (int m = 0; m < masks && is_trained; m++)
@@ -137,11 +155,13 @@ static bool dtype_is_float(enum bl_dtype dtype)
     return dtype == BL_F16 || dtype == BL_BF16 || dtype == BL_F32 || dtype == BL_F64;
 }
 
+/* Scalars per step, which a subset can filter by, such as the class of a frame. */
 bool bl_element_is_integer(const struct bl_field *field)
 {
     return !field->rank && !dtype_is_float(field->dtype);
 }
 
+/* Returns an element as an integer. Signed types are extended by their sign bit: I8 ff becomes -1. */
 int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element)
 {
     uint64_t bits = 0;
@@ -152,7 +172,8 @@ int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element)
     return (int64_t)(is_negative ? bits | UINT64_MAX << size * 8 : bits);
 }
 
-/* Returns the number that a binary16 of IEEE 754 stands for: a sign, 5 bits of exponent and 10 of fraction. */
+/* Returns the value of a binary16 of IEEE 754: a sign, 5 bits of exponent and 10 of fraction. Exponent 31 holds
+ * infinities and NaNs; exponent 0 holds zero and the subnormal numbers, fraction * 2^-24. */
 static double half_number(uint16_t bits)
 {
     int exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -173,6 +194,7 @@ double bl_element_number(enum bl_dtype dtype, const uint8_t *element)
     }
     if (dtype == BL_F64) {
         memcpy(&number, element, sizeof number);
+        /* F32 reads four bytes, and BF16 and F16 two. */
         return number;
     }
     memcpy(&half, element, sizeof half);
@@ -185,6 +207,7 @@ double bl_element_number(enum bl_dtype dtype, const uint8_t *element)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
+/* The names are the values of the column status. */
 const char *bl_row_status_name(enum bl_row_status status)
 {
     static const char *const name[] = {"ok", "skipped", "dropped", "failed"};
@@ -200,6 +223,7 @@ int bl_row_status_parse(const char *name)
     return -1;
 }
 
+/* A document without text is skipped, and its file is sound. */
 bool bl_row_is_empty(const struct bl_row *row)
 {
     return row->status == BL_ROW_SKIPPED && strcmp(row->reason, BL_REASON_EMPTY) == 0;
@@ -216,12 +240,14 @@ bool bl_row_is_damaged(const struct bl_row *row)
     return strncmp(row->reason, damaged, sizeof damaged - 1) == 0;
 }
 
+/* Appends a further reason after "; ". A reason that does not fit is cut, and size counts the NUL. */
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...)
 {
     size_t used = strlen(reason);
     va_list arguments;
     if (used)
         used += (size_t)snprintf(reason + used, size - used, "; ");
+    /* snprintf returns the length that the text would have, which may exceed the room. */
     if (used >= size)
         return;
     va_start(arguments, format);
@@ -229,6 +255,7 @@ void bl_row_append_reason(char *reason, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
+/* Returns the offset of a document, which follows the last # of its id ("docs.txt#4096"), or -1. */
 int64_t bl_row_offset(const struct bl_row *row)
 {
     size_t id = strlen(row->id), path = strlen(row->path);
@@ -241,13 +268,13 @@ int64_t bl_row_offset(const struct bl_row *row)
     return offset;
 }
 
-/* Bytes of a name or value, up to the next tab. */
+/* Returns the bytes of a name or value, which ends at the next tab or at the end of the text. */
 static size_t column_size(const char *text)
 {
     return strcspn(text, "\t");
 }
 
-/* Moves both after their next tab; false: one has ended. */
+/* Moves both texts behind their next tab. Returns false if one of them has ended. */
 static bool column_next(const char **name, const char **value)
 {
     *name = strchr(*name, '\t');
@@ -259,6 +286,7 @@ static bool column_next(const char **name, const char **value)
     return true;
 }
 
+/* Appends a column's value without its escapes. False: the row has no such column, or memory ran out. */
 bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_buffer *out)
 {
     const char *name = row->columns ? row->columns : "", *value = row->extra ? row->extra : "";
@@ -277,6 +305,8 @@ bool bl_row_get_value(const struct bl_row *row, const char *wanted, struct bl_bu
     return false;
 }
 
+/* Compares the escaped text, which is enough for values without tabs, line ends or backslashes. With an empty value the
+ * question is whether the column has any value. */
 bool bl_row_has_value(const struct bl_row *row, const char *wanted, const char *value)
 {
     const char *name = row->columns ? row->columns : "", *there = row->extra ? row->extra : "";
@@ -288,6 +318,7 @@ bool bl_row_has_value(const struct bl_row *row, const char *wanted, const char *
     return false;
 }
 
+/* Values that are no numbers count as 0, since totals add up whatever is there. */
 int64_t bl_row_get_number(const struct bl_row *row, const char *name)
 {
     struct bl_buffer text = {0};
@@ -297,13 +328,15 @@ int64_t bl_row_get_number(const struct bl_row *row, const char *name)
     return found ? number : 0;
 }
 
-/* Whether a column's name is the first size bytes of stem, then end. */
+/* Returns whether a column's name consists of the first size bytes of stem and of end. */
 static bool column_is_named(const char *name, const char *stem, size_t size, const char *end)
 {
     return column_size(name) == size + strlen(end) && memcmp(name, stem, size) == 0 &&
            memcmp(name + size, end, strlen(end)) == 0;
 }
 
+/* Returns whether a field that follows another one had another length in its own file. Such a field has three columns
+ * in a row, for example audio.path, audio.bytes, audio.length; the last one differs from the row's length. */
 bool bl_row_is_adjusted(const struct bl_row *row)
 {
     static const char end[] = ".length";
@@ -331,6 +364,8 @@ const char *bl_left_out_option(enum bl_left_out by)
     return name[by];
 }
 
+/* Counts a reason such as "left out by --where: ..." under its option, here "where". The comparison covers the size of
+ * the name, because "dedup" is also the beginning of "dedup-by". */
 void bl_left_out_count(struct bl_left_out_counts *counts, const char *reason)
 {
     size_t begin = sizeof BL_LEFT_OUT - 1;

@@ -13,8 +13,6 @@
 
 /* A field: an array on the steps of sequences (frames, tokens, labels). */
 
-/* --- field -------------------------------------------------------------------------------------------------------- */
-
 enum bl_dtype {
     BL_U8,
     BL_I8,
@@ -34,7 +32,7 @@ enum bl_dtype {
 /* Bytes of an element, and the name of the type in safetensors. */
 size_t bl_dtype_size(enum bl_dtype dtype);
 const char *bl_dtype_name(enum bl_dtype dtype);
-/* The type of that name, or -1. */
+/* Returns the type of that name, or -1. */
 int bl_dtype_parse(const char *name);
 
 #define BL_FIELD_RANK_MAX 4
@@ -47,8 +45,8 @@ struct bl_field {
     enum bl_dtype dtype;
     int rank;                         /* of one step: 0 for scalars */
     int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
-    int part;                         /* which part of a composite makes it; 0: the primary */
-    int64_t pad;                      /* what the end of a block is filled with; other than 0 only for integers */
+    int part;                         /* the part of a composite that makes it; 0: the primary */
+    int64_t pad;                      /* the padding value; other than 0 only for integers */
 };
 
 struct bl_fields {
@@ -59,11 +57,11 @@ struct bl_fields {
 /* Bytes of one step of the field. It cannot overflow: shapes are limited to 2^40 bytes per step. */
 size_t bl_field_step_bytes(const struct bl_field *field);
 
-/* Whether one of them says which steps of a text are trained: loss_mask, 0 where nothing is learned, or labels, -100
- * there. */
+/* Returns whether one of the fields says which steps of a text are trained: loss_mask, with 0 where nothing is learned,
+ * or labels, with -100 there. */
 bool bl_fields_have_mask(const struct bl_fields *fields);
 
-/* How many of the steps are trained: those that all such fields say so of. data: of each field. */
+/* Returns how many of the steps are trained by all of these fields. data: the steps of each field. */
 int64_t bl_fields_count_trained(const struct bl_fields *fields, const uint8_t *const data[BL_FIELDS_MAX],
                                 int64_t steps);
 
@@ -75,23 +73,23 @@ void bl_field_pad_between(const struct bl_field *field, uint8_t *block, size_t f
 
 /* Elements of fields as numbers. Fields are little-endian, as the machine is. */
 
-/* Whether steps of the field are one integer each. */
+/* Returns whether each step of the field is one integer. */
 bool bl_element_is_integer(const struct bl_field *field);
 
-/* An element of a type of integers; of U64 the bits. */
+/* Returns an element of an integer type; of U64, its bits. */
 int64_t bl_element_integer(enum bl_dtype dtype, const uint8_t *element);
 
-/* An element of any type; NaN and infinities as they are. */
+/* Returns an element of any type; NaN and infinities stay. */
 double bl_element_number(enum bl_dtype dtype, const uint8_t *element);
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* A row of sequences.tsv: what a kind reports of a sequence when it counts, and is given when it reads. */
+/* A row of sequences.tsv: a kind makes it when it counts a sequence, and gets it when it reads the sequence. */
 
 /* The reason of a row that is skipped without fault. */
 #define BL_REASON_EMPTY "empty document"
 
-/* The reason of a row of a packed view that is dropped since another one of the table has its steps. */
+/* The reason of a row of a packed view that is dropped because another row has its steps. */
 #define BL_REASON_HELD "held by another source of the view"
 
 enum bl_row_status {
@@ -101,7 +99,7 @@ enum bl_row_status {
     BL_ROW_FAILED,  /* found unusable while packing */
 };
 
-/* Texts belong to whoever sets them. */
+/* The code that sets a text owns it. */
 struct bl_row {
     const char *id;   /* unique over the table; valid as a file name below a folder, unescaped */
     int64_t length;   /* steps */
@@ -115,8 +113,8 @@ struct bl_row {
     int stream;           /* the container's stream, or -1 where the kind knows none */
     int64_t offset;       /* set by counting: where the sequence begins in the (decompressed) file; its id has this
                              after '#'. -1: the file is the sequence */
-    const char *form; /* set by counting, for the only ok row of a file: what must equal that of the first such row, or
-                         the file is skipped; or NULL */
+    const char *form; /* set by counting, for the only ok row of a file: type and shape of its steps. A file is skipped
+                         if they differ from those of the first file. Or NULL */
     /* For a part of a file in a manifest: numbers as text, in seconds, and of a channel. NULL or "": not given; without
      * a start the row is all of the file. */
     const char *start, *duration, *channel;
@@ -124,41 +122,41 @@ struct bl_row {
      * where to begin to decode; NULL or "": at the beginning. */
     int64_t clip_begin, clip_end;
     const char *clip_seek;
-    bool is_clip;        /* set by reading the table: it is of a list of clips, though perhaps unusable */
+    bool is_clip;        /* set by reading the table: the row comes from a list of clips, even if unusable */
     const char *extra;   /* values of extra columns, a tab before each, escaped; or NULL */
     const char *columns; /* their names, a tab before each; or NULL: not known */
     /* Set by counting on request (bl_chunk.times): */
     const double *times; /* [length] when steps begin, in seconds from the first; NULL: by their rate, or not known */
-    double origin;       /* when the first begins, in seconds, by the clock of its file; 0 if that has none */
+    double origin;       /* when the first step begins, in seconds of the file's clock; 0 if there is none */
 };
 
 const char *bl_row_status_name(enum bl_row_status status);
 
-/* The status of that name, or -1. */
+/* Returns the status of that name, or -1. */
 int bl_row_status_parse(const char *name);
 
-/* Whether a row is skipped without fault. */
+/* Returns whether a row is skipped without fault. */
 bool bl_row_is_empty(const struct bl_row *row);
 
-/* Whether a row is dropped since another one of the table has its steps: nothing was left out. */
+/* Returns whether a row is dropped because another row has its steps: nothing was left out. */
 bool bl_row_is_held(const struct bl_row *row);
 
-/* Whether the reason says that its file is damaged. */
+/* Returns whether the reason says that the file is damaged. */
 bool bl_row_is_damaged(const struct bl_row *row);
 
 /* Appends a reason to those that are there, after "; ". Text that does not fit into size bytes is cut off. */
 void bl_row_append_reason(char *reason, size_t size, const char *format, ...) BL_PRINTF(3, 4);
 
-/* The offset in the row's id, or -1. */
+/* Returns the offset in the row's id, or -1. */
 int64_t bl_row_offset(const struct bl_row *row);
 
 /* Appends the value of an extra column, unescaped; false: no such column, or malformed. */
 bool bl_row_get_value(const struct bl_row *row, const char *name, struct bl_buffer *out);
 
-/* Whether an extra column has this value, which needs no escapes; "": any but an empty one. */
+/* Returns whether an extra column has this value, which must need no escapes; "": any value that is not empty. */
 bool bl_row_has_value(const struct bl_row *row, const char *name, const char *value);
 
-/* The whole number in an extra column; 0: none. */
+/* Returns the whole number in an extra column, or 0 if there is none. */
 int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 
 /* Whether the length of a companion was adjusted to the row's: there are consecutive columns NAME.path, NAME.bytes and
@@ -190,7 +188,7 @@ struct bl_left_out_counts {
     int64_t by[BL_LEFT_OUT_OPTIONS]; /* rows */
 };
 
-/* The option's name, without dashes. */
+/* Returns the option's name, without dashes. */
 const char *bl_left_out_option(enum bl_left_out by);
 
 /* Counts a row by its reason; any other reason counts for nothing. */

@@ -453,12 +453,11 @@ static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct 
 int bl_open_blocks_insert(struct bl_open_blocks *r, struct bl_open_group group, struct bl_error *e)
 {
     struct bl_open_place place = open_blocks_search(r, group.room);
-    int code = BL_OK;
     if (r->chunks == 0)
-        code = open_blocks_add_chunk(r, 0, e);
+        BL_TRY(open_blocks_add_chunk(r, 0, e));
     else if (place.chunk == r->chunks)
         place = (struct bl_open_place){r->chunks - 1, r->chunk[r->chunks - 1]->count};
-    if (!code && r->chunk[place.chunk]->count == CHUNK) {
+    if (r->chunk[place.chunk]->count == CHUNK) {
         /* Moves the upper half of a full chunk to a new one after it. The last chunk moves only its last group: the
          * longest lengths come first and leave ever more room, so halving would give a list of half-empty chunks. */
         BL_TRY(open_blocks_add_chunk(r, place.chunk + 1, e));

@@ -275,11 +275,11 @@ static int sample_consume(void *context, void *job_, struct bl_error *e)
 static int round_compress_header(struct sampling *s, struct bl_compressor *compressor, struct bl_error *e)
 {
     struct bl_layout layout;
-    struct bl_frame frame = {0};
+    struct bl_zstd_frame frame = {0};
     BL_TRY(bl_layout_make(&layout, &s->format, 0, e));
     int code = bl_compressor_frame(compressor, layout.header.data, layout.header.size, &frame, e);
     s->sample->header = code ? 0 : frame.size;
-    bl_frame_free(&frame);
+    bl_zstd_frame_free(&frame);
     bl_layout_free(&layout);
     return code;
 }

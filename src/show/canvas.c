@@ -1,9 +1,7 @@
 #include "show/canvas.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "kind/frames/frames.h"
 #include "show/html.h"
@@ -132,19 +130,16 @@ void bl_canvas_replace(struct bl_canvas *canvas, bl_colour from, bl_colour to)
 }
 
 /* Appends a PNG, with a chunk tRNS behind its header if the paper is to be transparent. The header is the signature, 8
- * bytes, and the chunk IHDR, 25 bytes. */
+ * bytes, and the chunk IHDR, 25 bytes. A chunk is its length, type, content and CRC-32: here the colour of the paper,
+ * 16 bits for red, green and blue each. */
 static void png_append(const uint8_t *file, size_t size, bool is_clear, struct bl_buffer *out)
 {
     enum { HEADER = 33 };
-    static const uint8_t paper[] = {
-        't', 'R', 'N', 'S', 0, BL_COLOUR_PAPER >> 16, 0, BL_COLOUR_PAPER >> 8 & 255, 0, BL_COLOUR_PAPER & 255};
-    const uint32_t sum = htobe32((uint32_t)crc32(0, paper, sizeof paper)), length = htobe32(sizeof paper - 4);
+    static const uint8_t white[] = {0, 0, 0, 6, 't', 'R', 'N', 'S', 0, 255, 0, 255, 0, 255, 0x37, 0x58, 0x1b, 0x7d};
+    _Static_assert(BL_COLOUR_PAPER == 0xffffff, "the chunk has the colour of the paper");
     bl_buffer_append(out, file, HEADER);
-    if (is_clear) {
-        bl_buffer_append(out, &length, sizeof length);
-        bl_buffer_append(out, paper, sizeof paper);
-        bl_buffer_append(out, &sum, sizeof sum);
-    }
+    if (is_clear)
+        bl_buffer_append(out, white, sizeof white);
     bl_buffer_append(out, file + HEADER, size - HEADER);
 }
 

@@ -279,12 +279,12 @@ static int block_add(struct bl_find *f, const struct part *part, size_t b, const
         at += piece.length;
         if (s) {
             code = rows_take(f, s, &piece, e);
-            continue;
+        } else if (reading) {
+            piece.is_read = true;
+            piece.reading = *reading;
+            piece.subject = (size_t)(reading->rank * f->training->batch_size + reading->place);
+            code = found_add(f, &piece, e);
         }
-        piece.is_read = true;
-        piece.reading = *reading;
-        piece.subject = (size_t)(reading->rank * f->training->batch_size + reading->place);
-        code = found_add(f, &piece, e);
     }
     free(order);
     return code;

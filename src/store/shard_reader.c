@@ -88,10 +88,10 @@ size_t bl_compressor_memory(int level, size_t content)
     return ZSTD_estimateCCtxSize(level) + ZSTD_compressBound(content);
 }
 
-int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_frame *frame,
+int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_zstd_frame *frame,
                         struct bl_error *e)
 {
-    *frame = (struct bl_frame){0};
+    *frame = (struct bl_zstd_frame){0};
     if (size > BL_FRAME_MAX)
         return bl_error_set(e, BL_EFAIL, "a frame of %zu bytes exceeds the limit", size);
     size_t bound = ZSTD_compressBound(size);
@@ -113,15 +113,15 @@ int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size
     return BL_OK;
 }
 
-void bl_frame_free(struct bl_frame *frame)
+void bl_zstd_frame_free(struct bl_zstd_frame *frame)
 {
     free(frame->data);
-    *frame = (struct bl_frame){0};
+    *frame = (struct bl_zstd_frame){0};
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame)
+void bl_seekable_entry(struct bl_buffer *entries, const struct bl_zstd_frame *frame)
 {
     const uint32_t entry[3] = {frame->size, frame->content, frame->check};
     bl_buffer_append(entries, entry, sizeof entry);

@@ -30,7 +30,7 @@ size_t bl_compressor_memory(int level, size_t content);
 const char *bl_compressor_version(void);
 
 /* A compressed frame; owns its data. */
-struct bl_frame {
+struct bl_zstd_frame {
     uint8_t *data;
     uint32_t size;     /* compressed */
     uint32_t content;  /* bytes */
@@ -39,13 +39,13 @@ struct bl_frame {
 };
 
 /* Compresses size bytes (at most BL_FRAME_MAX) to one frame. The result depends only on content, level and library. */
-int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_frame *frame,
+int bl_compressor_frame(struct bl_compressor *compressor, const void *data, size_t size, struct bl_zstd_frame *frame,
                         struct bl_error *e);
-void bl_frame_free(struct bl_frame *frame);
+void bl_zstd_frame_free(struct bl_zstd_frame *frame);
 
 /* bl_seekable_entry appends the entry of a frame to the entries of a seek table; bl_seekable_table appends the
  * skippable frame that holds all entries. */
-void bl_seekable_entry(struct bl_buffer *entries, const struct bl_frame *frame);
+void bl_seekable_entry(struct bl_buffer *entries, const struct bl_zstd_frame *frame);
 int bl_seekable_table(const struct bl_buffer *entries, struct bl_buffer *out, struct bl_error *e);
 
 /* The start of a frame; it ends where the next one starts. */

@@ -41,7 +41,7 @@ static size_t shard_contents_frames_before(const struct bl_format *format, int64
 }
 
 /* Returns the frames of a block of field f, which follow each other. row: the block within the shard. */
-static struct bl_frame *shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
+static struct bl_zstd_frame *shard_contents_frames(struct bl_shard_writer *shard, int f, int64_t row)
 {
     return shard->frame + shard_contents_frames_before(shard->format, shard->layout.blocks, f) +
            (size_t)row * shard_frames_of_block(shard->format, f);
@@ -115,7 +115,7 @@ struct frames_out {
 };
 
 /* Writes a frame, and adds it to the seek table and to the checksum of the shard. */
-static int frames_write_one(struct frames_out *out, const struct bl_frame *frame, struct bl_error *e)
+static int frames_write_one(struct frames_out *out, const struct bl_zstd_frame *frame, struct bl_error *e)
 {
     checksum_fold(&out->sum, frame->checksum);
     bl_seekable_entry(&out->entries, frame);
@@ -129,12 +129,12 @@ static int frames_write_region(struct frames_out *out, const void *data, size_t 
     size_t most = bl_format_frame_size(out->shard->format);
     int code = BL_OK;
     for (size_t at = 0; at < size && !code; at += most) {
-        struct bl_frame frame;
+        struct bl_zstd_frame frame;
         code = bl_compressor_frame(out->compressor, (const char *)data + at, size - at < most ? size - at : most,
                                    &frame, e);
         if (!code)
             code = frames_write_one(out, &frame, e);
-        bl_frame_free(&frame);
+        bl_zstd_frame_free(&frame);
     }
     return code;
 }
@@ -156,10 +156,10 @@ static int shard_contents_write_compressed(struct bl_shard_writer *shard, struct
             continue;
         }
         size_t count = (size_t)layout->blocks * shard_frames_of_block(shard->format, tensor->field);
-        struct bl_frame *frame = shard_contents_frames(shard, tensor->field, 0);
+        struct bl_zstd_frame *frame = shard_contents_frames(shard, tensor->field, 0);
         for (size_t k = 0; k < count && !code; k++) {
             code = frames_write_one(&out, &frame[k], e);
-            bl_frame_free(&frame[k]);
+            bl_zstd_frame_free(&frame[k]);
         }
     }
     if (!code)
@@ -287,7 +287,7 @@ void bl_shard_writer_free(struct bl_shard_writer *shard)
                         ? shard_contents_frames_before(shard->format, shard->layout.blocks, shard->format->fields.count)
                         : 0;
     for (size_t i = 0; i < frames; i++)
-        bl_frame_free(&shard->frame[i]);
+        bl_zstd_frame_free(&shard->frame[i]);
     if (shard->direct >= 0)
         close(shard->direct); /* its writes were checked, and the other descriptor is synced */
     if (shard->fd >= 0) {
@@ -328,8 +328,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
             bool fits = !__builtin_mul_overflow(files, blocks, &files) && files <= MEMORY_MAX;
             size += fits ? files : MEMORY_MAX;
         } else if (format->compressed) /* incompressible data grows by less than 1/128, plus a header */
-            size += blocks *
-                    (row + row / 128 + frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_frame) + 64));
+            size += blocks * (row + row / 128 +
+                              frames_of(row, bl_format_frame_size(format)) * (sizeof(struct bl_zstd_frame) + 64));
     }
     size += blocks * (size_t)format->fields.count * sizeof(uint64_t);
     bl_layout_free(&layout);
@@ -437,7 +437,7 @@ static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block 
         shard->block_checksum[row * fields + f] = bl_checksum(data, size);
         if (encoded || !shard->format->compressed)
             continue;
-        struct bl_frame *frame = shard_contents_frames(shard, f, row);
+        struct bl_zstd_frame *frame = shard_contents_frames(shard, f, row);
         for (size_t at = 0; at < size && !code; at += most)
             code =
                 bl_compressor_frame(compressor, block->field[f] + at, size - at < most ? size - at : most, frame++, e);

@@ -43,7 +43,7 @@ struct bl_shard_writer {
     uint8_t *table[BL_TABLES_ALL];    /* the tables as in the file; NULL: the format lacks the table */
     uint64_t *block_checksum;         /* [blocks][fields] */
     uint8_t *is_put;                  /* [blocks] 1: the block was put */
-    struct bl_frame *frame;           /* compressed shards: the frames of all blocks, ordered by field, then by block */
+    struct bl_zstd_frame *frame;      /* compressed shards: the frames of all blocks, ordered by field, then by block */
     struct bl_shard_encoded *encoded; /* JPEG fields: [blocks][fields] */
     int64_t
         *offsets[BL_FIELDS_MAX]; /* [blocks][T + 1], relative to the block's first byte until the shard is finished */

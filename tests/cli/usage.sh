@@ -62,6 +62,22 @@ test_help_of_each_command() {
     done
 }
 
+# Each section that the help names has options of its own, and all of them together are those of the whole help.
+test_sections_of_help() {
+    for command in $commands; do
+        expect 0 bload $command --help
+        grep -oE '^ {2,6}-[A-Za-z, -]+' "$OUT" | sort >"$SCRATCH/whole"
+        names=$(sed '1,/^One section: bload '$command' --help SECTION, of:$/d' "$OUT")
+        [ -n "$names" ] || fail "no sections of $command"
+        for section in $names; do
+            expect 0 bload $command --help $section :err-is ''
+            is 1 "$(grep -c '^[A-Z].*:$' "$OUT")"
+            cat "$OUT"
+        done | grep -oE '^ {2,6}-[A-Za-z, -]+' | sort | diff "$SCRATCH/whole" -
+    done
+    expect 0 bload pack --help none :out 'usage: bload pack '
+}
+
 # Of each command: one screen, options that --help has too, two examples.
 test_usual_help() {
     for command in $commands; do

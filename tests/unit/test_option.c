@@ -220,7 +220,7 @@ UNIT_TEST(identity_is_what_affects_something)
 UNIT_TEST(help)
 {
     OWNED(bl_buffer_free) struct bl_buffer out = {0};
-    bl_options_help(&options, &out);
+    ck_assert(bl_options_help(&options, NULL, &out));
     ck_assert_str_eq(out.data, "\nTest:\n"
                                "  -l, --loud                  make noise\n"
                                "  -j, --jobs N                how many [2]\n"

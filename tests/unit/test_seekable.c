@@ -23,12 +23,12 @@ static void make(struct file *file)
     memset(file->part[0], 'x', sizeof file->part[0]);
     ck_assert_int_eq(bl_compressor_open(3, &compressor, &e), 0);
     for (int i = 0; i < PARTS; i++) {
-        struct bl_frame frame;
+        struct bl_zstd_frame frame;
         ck_assert_int_eq(bl_compressor_frame(compressor, file->part[i], file->size[i], &frame, &e), 0);
         ck_assert_uint_eq(frame.content, file->size[i]);
         bl_seekable_entry(&entries, &frame);
         bl_buffer_append(&file->bytes, frame.data, frame.size);
-        bl_frame_free(&frame);
+        bl_zstd_frame_free(&frame);
     }
     ck_assert_int_eq(bl_seekable_table(&entries, &table, &e), 0);
     bl_buffer_append(&file->bytes, table.data, table.size);
@@ -153,7 +153,7 @@ UNIT_TEST(a_short_table_is_refused)
 UNIT_TEST(a_frame_over_the_limit_is_refused)
 {
     struct bl_compressor *compressor;
-    struct bl_frame frame;
+    struct bl_zstd_frame frame;
     ck_assert_int_eq(bl_compressor_open(22, &compressor, &e), 0);
     ck_assert_int_eq(bl_compressor_frame(compressor, &e, BL_FRAME_MAX + 1, &frame, &e), BL_EFAIL);
     ck_assert_ptr_null(frame.data);

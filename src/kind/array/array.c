@@ -1,3 +1,12 @@
+/* The kind of arrays: a reader of pieces, the layout of an array's elements, and the entry in the list of kinds.
+ *
+ * numpy arrays come in any axis order, and a step of a block has its elements in C order without the axis of time. The
+ * layout says where each element of the file belongs. Example: shape (3, 100, 2) with --time-axis 1 has 100 steps of
+ * shape [3, 2]; elements [0, t, 0] and [1, t, 0] lie 200 elements apart in the file, and 2 apart in step t:
+ *
+ *     axes (size, stride):  (3, 2)  time (100, 6)  (2, 1)       outer 3, inner 2
+ *
+ * Arrays whose time axis comes first in C order need no rearrangement and are read straight into the block. */
 #include "kind/array/array.h"
 
 #include <inttypes.h>
@@ -12,19 +21,21 @@
 #include "kind/array/inflated.h"
 #include "kind/array/npz.h"
 
-/* Prints what all sequences of a dataset must have in common: "F32 [25, 3]". Returns out. */
+/* Prints the type and shape of a step, which all sequences of a dataset share: "F32 [25, 3]". Returns out. 128 bytes
+ * hold the name of a type and BL_FIELD_RANK_MAX numbers of up to 19 digits. */
 #define BL_ARRAY_FORM_MAX 128
 char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape);
 
-#define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* bytes: a tile, libzip and zlib */
+#define BL_ARRAY_READER_MEMORY ((int64_t)4 << 20) /* bytes: a tile of 1 MiB, and the state of libzip and zlib */
 
 /* --- reader ------------------------------------------------------------------------------------------------------- */
 
 /* A file that was split into pieces stays open while its pieces are read. The reader of a deflated array continues
  * where the last piece ended, or reads from a copy of the array (inflated.h). */
 
-#define TILE ((int64_t)1 << 20) /* bytes of the file */
+#define TILE ((int64_t)1 << 20) /* bytes of the file: fits the processor's cache, between reading and scattering */
 
+/* The state of one worker. env, config and field belong to the caller and outlive the reader. */
 struct array_reader {
     struct bl_reader base;
     const struct bl_array_config *config;
@@ -37,8 +48,10 @@ struct array_reader {
     int64_t overflows; /* values of this piece that became infinite */
 };
 
+/* Closes the open file, if any. */
 static void array_reader_leave(struct array_reader *r)
 {
+    /* Nothing can be lost by closing a file that was only read. */
     if (r->path)
         bl_array_file_close(&r->file);
     free(r->path);
@@ -55,6 +68,8 @@ static void array_reader_close(struct bl_reader *reader)
 
 /* --- opening a file ----------------------------------------------------------------------------------------------- */
 
+/* Opens the row's file in place of the open one, and checks that it still is what the scan has counted. After
+ * BL_EDATA the file may stay open: array_reader_piece closes it. */
 static int array_reader_enter(struct array_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     array_reader_leave(r);
@@ -85,6 +100,7 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
 
 /* --- elements --------------------------------------------------------------------------------------------------- */
 
+/* Swaps the bytes of `count` elements in place. The copies by memcpy are free, and data need not be aligned. */
 #define SWAP_ALL(type, swap)                                                                                           \
     for (int64_t i = 0; i < count; i++) {                                                                              \
         type value;                                                                                                    \
@@ -95,6 +111,7 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
 
 static void elements_swap(uint8_t *data, int64_t count, size_t size)
 {
+    /* Single bytes have no order. */
     if (size == 2)
         SWAP_ALL(uint16_t, __builtin_bswap16)
     else if (size == 4)
@@ -103,13 +120,15 @@ static void elements_swap(uint8_t *data, int64_t count, size_t size)
         SWAP_ALL(uint64_t, __builtin_bswap64)
 }
 
-/* Rounds F64 to F32 in place. Values beyond F32 become infinite; returns how many. */
+/* Rounds F64 to F32 in place, to the nearest value. The narrow elements lie before the wide ones that are still to be
+ * read. Finite values beyond the range of F32 become infinite; returns how many. */
 static int64_t elements_narrow(uint8_t *data, int64_t count)
 {
     int64_t overflows = 0;
     for (int64_t i = 0; i < count; i++) {
         double value;
         memcpy(&value, data + 8 * i, sizeof value);
+        /* The compiler's conversion rounds to nearest, ties to even, on every processor (IEEE 754). */
         float nearest = (float)value;
         overflows += isinf(nearest) && !isinf(value);
         memcpy(data + 4 * i, &nearest, sizeof nearest);
@@ -117,6 +136,7 @@ static int64_t elements_narrow(uint8_t *data, int64_t count)
     return overflows;
 }
 
+/* Turns elements as the file has them into elements of the field. */
 static void array_reader_decode(struct array_reader *r, uint8_t *data, int64_t count)
 {
     const struct bl_array_layout *l = &r->layout;
@@ -128,13 +148,15 @@ static void array_reader_decode(struct array_reader *r, uint8_t *data, int64_t c
 
 /* --- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* Reads elements that are consecutive in the file, tile by tile. */
+/* Reads `count` elements that are consecutive in the file from `first` on, tile by tile, and puts each at its place in
+ * out, which begins with the step `start`. */
 static int array_reader_read_region(struct array_reader *r, int64_t first, int64_t count, int64_t start, uint8_t *out,
                                     struct bl_error *e)
 {
     const struct bl_array_layout *l = &r->layout;
     int64_t size = (int64_t)bl_dtype_size(l->stored);
     while (count > 0) {
+        /* A tile has only complete elements. */
         int64_t part = count < TILE / size ? count : TILE / size;
         BL_TRY(bl_array_file_read(&r->file, r->tile, (size_t)(part * size), first * size, e));
         array_reader_decode(r, r->tile, part);
@@ -145,7 +167,8 @@ static int array_reader_read_region(struct array_reader *r, int64_t first, int64
     return BL_OK;
 }
 
-/* The piece's elements are consecutive for each entry of the axes before time, or all of them where it is the whole. */
+/* Reads a piece through the tile. A piece that is the whole array is one region of the file; another piece is one
+ * region for each entry of the axes before time. In the example above, steps 10..19 lie in three regions. */
 static int array_reader_read_tiles(struct array_reader *r, int64_t start, int64_t steps, uint8_t *out,
                                    struct bl_error *e)
 {
@@ -158,6 +181,7 @@ static int array_reader_read_tiles(struct array_reader *r, int64_t start, int64_
     return BL_OK;
 }
 
+/* Reads a piece straight into the block, where the file has the elements of steps in the block's order. */
 static int array_reader_read_contiguous(struct array_reader *r, int64_t start, int64_t steps, uint8_t *out,
                                         struct bl_error *e)
 {
@@ -168,7 +192,9 @@ static int array_reader_read_contiguous(struct array_reader *r, int64_t start, i
     return code;
 }
 
-/* A deflated array that is opened again, or needed from before the current position, is read from its copy. */
+/* Finds the inflated copy of a deflated array where a forward read is not possible: the array is opened again for a
+ * further piece, or the piece begins before the current position. Without a copy every piece would inflate the array
+ * from its beginning, which is quadratic in the number of pieces. */
 static int array_reader_find_copy(struct array_reader *r, const struct bl_request *request, bool at_hand,
                                   struct bl_error *e)
 {
@@ -186,17 +212,20 @@ static int array_reader_read_piece(struct array_reader *r, const struct bl_reque
 {
     const struct bl_row *row = &request->row;
     const struct bl_array_layout *l = &r->layout;
+    /* The next piece of the same file finds it open; its size shows that it is the same version. */
     bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->file.bytes == row->bytes;
     BL_TRY(at_hand ? BL_OK : array_reader_enter(r, row, e));
     BL_TRY(array_reader_find_copy(r, request, at_hand, e));
     int code = l->contiguous && l->dtype == l->stored
                    ? array_reader_read_contiguous(r, request->source_start, request->steps, request->out[0], e)
                    : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
+    /* After the last piece the rest of the archive's member is read, whose checksum covers all of it. */
     if (code || !last)
         return code;
     return bl_array_file_verify(&r->file, e);
 }
 
+/* Reads one piece. The file stays open for the next piece, unless this was the last one or a fault was found. */
 static int array_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -204,6 +233,7 @@ static int array_reader_piece(struct bl_reader *reader, const struct bl_request 
     bool last = request->source_start + request->steps == request->row.length;
     r->overflows = 0;
     note->text[0] = '\0';
+    /* Notes are for the row: values that overflowed are no fault, and the user should know of them. */
     int code = array_reader_read_piece(r, request, last, e);
     if (r->overflows)
         snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->overflows);
@@ -212,6 +242,7 @@ static int array_reader_piece(struct bl_reader *reader, const struct bl_request 
     return code;
 }
 
+/* Makes a reader with its tile. The caller closes it by its `close`. */
 static int array_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                              struct bl_reader **reader, struct bl_error *e)
 {
@@ -235,7 +266,7 @@ static int array_reader_open(const void *config, const struct bl_kind_env *env, 
 
 /* Layout: where the elements of an array belong in its steps. A pure function of the array's header and the options. */
 
-#define STEP_BYTES_MAX ((int64_t)1 << 40)
+#define STEP_BYTES_MAX ((int64_t)1 << 40) /* products of step size and steps stay far below 2^63 */
 
 char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int rank, const int64_t *shape)
 {
@@ -246,7 +277,7 @@ char *bl_array_form_print(char out[BL_ARRAY_FORM_MAX], enum bl_dtype dtype, int 
     return out;
 }
 
-/* The message ends with the array's shape, as Python writes it. */
+/* Rejects an array. The message ends with the array's shape as Python writes it: "(3,)" has a comma, "(3, 4)" none. */
 static int npy_reject(const struct bl_npy *npy, const char *why, struct bl_error *e)
 {
     struct bl_buffer shape = {0};
@@ -262,7 +293,8 @@ out:
     return code;
 }
 
-/* Sets the shape of a step, and for each axis of the array its stride in consecutive steps in C order. */
+/* Sets the shape of a step, and for each axis of the array its stride in consecutive steps in C order. The loop runs
+ * from the last axis, whose stride is 1; the axis of time comes last, with the stride of a complete step. */
 static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy, int time, bool squeeze,
                             int64_t stride[BL_NPY_RANK_MAX], struct bl_error *e)
 {
@@ -279,10 +311,12 @@ static int layout_set_shape(struct bl_array_layout *l, const struct bl_npy *npy,
         l->elements *= npy->shape[i]; /* cannot overflow: the bytes of the whole array fit an int64_t */
     }
     stride[time] = l->elements;
+    /* A division by 8, the largest element, keeps the bytes of a step within the limit. */
     return l->elements <= STEP_BYTES_MAX / 8 ? BL_OK : npy_reject(npy, "steps too large", e);
 }
 
-/* Axes that are neighbours in the file and in a step are merged; not time, which pieces divide. */
+/* Adds an axis, outermost first. Axes that are neighbours in the file and in a step are merged, so that scatter copies
+ * longer runs: (4, 6), (6, 1) becomes (24, 1). The axis of time stays by itself, because pieces divide it. */
 static void layout_add_axis(struct bl_array_layout *l, struct bl_array_axis axis, bool is_time)
 {
     struct bl_array_axis *last = l->axes ? &l->axis[l->axes - 1] : NULL;
@@ -298,6 +332,7 @@ static void layout_add_axis(struct bl_array_layout *l, struct bl_array_axis axis
     l->axis[l->axes++] = axis;
 }
 
+/* Sets the types of an element in the file and in the field, which differ only where --dtype f32 rounds F64. */
 static int layout_set_types(struct bl_array_layout *l, const struct bl_npy *npy, bool narrow, struct bl_error *e)
 {
     l->stored = l->dtype = npy->dtype;
@@ -314,6 +349,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
                          struct bl_error *e)
 {
     int64_t stride[BL_NPY_RANK_MAX];
+    /* -1 is the last axis, as in numpy. */
     int time = (int)config->time_axis + (config->time_axis < 0 ? npy->rank : 0);
     *l = (struct bl_array_layout){.time = -1, .outer = 1, .inner = 1};
     if (npy->rank == 0)
@@ -327,6 +363,7 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
         return npy_reject(npy, "too long: at most 2147483647 steps can be used", e);
     BL_TRY(layout_set_types(l, npy, config->common.dtype == BL_ARRAY_F32, e));
     BL_TRY(layout_set_shape(l, npy, time, config->squeeze, stride, e));
+    /* In Fortran order the first axis varies fastest, so that the axes are taken from the last one to the first. */
     for (int i = 0; i < npy->rank; i++) {
         int a = npy->fortran ? npy->rank - 1 - i : i;
         layout_add_axis(l, (struct bl_array_axis){npy->shape[a], stride[a]}, a == time);
@@ -335,17 +372,20 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
         l->outer *= i < l->time ? l->axis[i].size : 1;
         l->inner *= i > l->time ? l->axis[i].size : 1;
     }
+    /* Time is outermost, and the other axes have merged into one run of elements with stride 1. */
     l->contiguous = l->time == 0 && (l->axes == 1 || (l->axes == 2 && l->axis[1].stride == 1));
     return BL_OK;
 }
 
 /* --- scattering ------------------------------------------------------------------------------------------------- */
 
+/* memcpy of a constant size is one load and one store. */
 #define COPY_RUN(type)                                                                                                 \
     for (int64_t i = 0; i < count; i++)                                                                                \
     memcpy(out + i * stride * (int64_t)sizeof(type), from + i * (int64_t)sizeof(type), sizeof(type))
 
-/* Copies consecutive elements to places that are `stride` elements apart. */
+/* Copies consecutive elements to places that are `stride` elements apart. The four loops differ in the size alone,
+ * which the compiler must know. */
 static void elements_copy(const uint8_t *from, uint8_t *out, int64_t count, int64_t stride, size_t size)
 {
     if (stride == 1)
@@ -360,6 +400,8 @@ static void elements_copy(const uint8_t *from, uint8_t *out, int64_t count, int6
         COPY_RUN(uint64_t);
 }
 
+/* Walks the elements in the file's order like an odometer: `at` holds the index along each axis, and `to` the place in
+ * out. One turn copies a run along the innermost axis, then carries into the outer ones. */
 void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t count, int64_t start, size_t size,
                       const uint8_t *from, uint8_t *out)
 {
@@ -376,6 +418,7 @@ void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t co
         elements_copy(from, out + to * (int64_t)size, run, axis->stride, size);
         from += run * (int64_t)size;
         count -= run;
+        /* Each axis that is complete returns to its start, and the next outer one advances by 1. */
         at[last] += run;
         to += run * axis->stride;
         for (int i = last; i > 0 && at[i] == l->axis[i].size; i--) {
@@ -388,9 +431,11 @@ void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t co
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-/* NPY files in folders are token ids, unless --kind says otherwise: text comes before. */
+/* A folder of .npy files is a source of arrays, because array comes before text in the list of kinds; --kind text reads
+ * such files as token ids. */
 static const char *const extensions[] = {"npz", "npy", NULL};
 
+/* In the order of enum bl_array_dtype. */
 static const char *const dtypes[] = {"same", "f32", NULL};
 
 static const struct bl_option options[] = {
@@ -405,6 +450,7 @@ static const struct bl_option options[] = {
     {0},
 };
 
+/* The name becomes a key in the headers of shards and a part of file names, so that its characters are limited. */
 static int array_config_check(const void *values, struct bl_error *e)
 {
     const struct bl_array_config *config = values;
@@ -416,6 +462,7 @@ static int array_config_check(const void *values, struct bl_error *e)
     return BL_OK;
 }
 
+/* The set of inflated copies lives as long as the options, because all readers of a run share it. */
 static int array_config_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     (void)warning;
@@ -429,6 +476,7 @@ static void array_config_release(void *values)
     config->inflated = NULL;
 }
 
+/* Writes what decides the steps of an array, such as "axis=0 squeeze f32 array=x": the column sampling. */
 static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
@@ -437,10 +485,12 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
                      config->member ? config->member : "");
 }
 
-/* Finds the layout of a file's array, and the bytes that follow it. */
+/* Finds the layout of a file's array, and the number of bytes that follow it. bytes: the size that the file must have,
+ * or -1. */
 static int array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
                              int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
+    /* Only the header is read; the reader opens the file again when it reads a piece. */
     struct bl_array_file file;
     BL_TRY(bl_array_file_open(&file, path, bytes, config->member, env->cancel, e));
     int code = bl_array_layout_make(layout, &file.npy, config, e);
@@ -449,6 +499,8 @@ static int array_file_layout(const struct bl_array_config *config, const struct 
     return code;
 }
 
+/* Counts a file by its header alone: it is one sequence. A fault makes a skipped row, and bytes behind the array make a
+ * note in the row's reason. */
 static int array_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -468,6 +520,7 @@ static int array_file_count(const void *config, const struct bl_kind_env *env, s
     return emit(sink, 0, &row, e);
 }
 
+/* The first file decides the type and shape of the dataset's field. */
 static int array_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                         struct bl_fields *out, struct bl_error *e)
 {
@@ -495,6 +548,7 @@ static void array_config_describe(const void *values, const struct bl_field *fie
     bl_buffer_text(out, config->common.dtype == BL_ARRAY_F32 ? ", F64 rounded to F32" : "");
 }
 
+/* libzip inflates, so that its version is recorded. */
 static int array_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                           struct bl_error *e)
 {

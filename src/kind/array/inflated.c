@@ -1,3 +1,11 @@
+/* Inflated copies of deflated arrays, which all workers of a run share.
+ *
+ * A deflated array can only be read from its beginning. If 100 pieces of one are read in any order, half of the array
+ * is inflated for each piece on average; a copy costs inflating it once, and disk space. The first request for an array
+ * makes no copy, because most arrays are read once and in order. States of an entry:
+ *
+ *     (none) -- first request --> REQUESTED -- second --> BEING_MADE -- copied --> MADE
+ *                                     ^------- failed ---------' */
 #include "kind/array/inflated.h"
 
 #include <pthread.h>
@@ -12,12 +20,12 @@
 #include "base/output.h"
 #include "kind/array/npz.h"
 
-#define CHUNK ((int64_t)64 << 10)
-#define INFLATED_WHAT "the inflated arrays (--spool: another place)"
+#define CHUNK ((int64_t)64 << 10) /* bytes that are copied at once: a multiple of BL_ARRAY_COPY_UNIT */
+#define INFLATED_WHAT "the inflated arrays (--spool: another place)" /* for messages */
 
 enum state { REQUESTED, BEING_MADE, MADE };
 
-/* An array that was asked for. */
+/* An array that was requested at least once. */
 struct inflated_entry {
     char *path; /* with bytes: whose copy it is */
     int64_t bytes;
@@ -26,10 +34,11 @@ struct inflated_entry {
 };
 
 struct bl_inflated {
-    pthread_mutex_t lock;          /* for all that follows, but copies that are being made */
-    pthread_cond_t made;           /* an entry is no longer being made */
-    int fd;                        /* -1: not made yet */
-    int64_t end;                   /* of the last copy's place in the file */
+    pthread_mutex_t lock; /* for all that follows, but copies that are being made */
+    pthread_cond_t made;  /* an entry is no longer being made */
+    int fd;               /* -1: not made yet */
+    int64_t end;          /* of the last copy's place in the file */
+    /* Entries are allocated one by one, since copies in use must not move when the list grows. */
     struct inflated_entry **entry; /* each on its own: copies in use do not move */
     size_t entries, capacity;
     struct bl_hash by_path;
@@ -65,9 +74,12 @@ void bl_inflated_free(struct bl_inflated *all)
     free(all);
 }
 
-/* --- entries, under the lock ------------------------------------------------------------------------------------ */
+/* --- entries ---------------------------------------------------------------------------------------------------- */
 
-/* The array's entry; NULL for the first request, which adds it. */
+/* The caller of these functions holds the lock. */
+
+/* Finds the array's entry. The first request adds one and sets *found to NULL. An array is identified by its path and
+ * the size of its file. */
 static int inflated_request(struct bl_inflated *all, const struct bl_array_file *f, struct inflated_entry **found,
                             struct bl_error *e)
 {
@@ -87,10 +99,12 @@ static int inflated_request(struct bl_inflated *all, const struct bl_array_file 
     }
     entry->bytes = f->bytes;
     all->entry[all->entries] = entry;
+    /* If this fails, the entry belongs to the list already and is freed with it. */
     return bl_hash_add(&all->by_path, hash, all->entries++, e);
 }
 
-/* Reserves the copy's place in the file, which the first one makes. */
+/* Reserves the copy's place at the end of the file, which the first copy creates. The file may have holes after a copy
+ * that failed. */
 static int inflated_reserve(struct bl_inflated *all, struct inflated_entry *entry, int64_t bytes, const char *dir,
                             struct bl_error *e)
 {
@@ -114,7 +128,8 @@ static int inflated_reserve(struct bl_inflated *all, struct inflated_entry *entr
 
 /* --- making a copy ------------------------------------------------------------------------------------------------ */
 
-/* Copies up to the first damage. The reader asks the file for what lies after it. */
+/* Copies the elements up to the first damage, which is no failure here: the reader finds the damage again when it reads
+ * what lies behind, and reports it for its piece. `sound` says that there was none. */
 static int copy_fill(struct bl_array_copy *copy, struct bl_array_file *f, struct bl_error *e)
 {
     uint8_t chunk[CHUNK];
@@ -144,7 +159,8 @@ int bl_inflated_find(struct bl_inflated *all, struct bl_array_file *f, const cha
     int code = inflated_request(all, f, &entry, e);
     if (code || !entry)
         goto out;
-    /* The worker that makes it tests the cancel flag at every chunk, and wakes the others when it gives up. */
+    /* This wait needs no cancel flag: the worker that makes the copy tests the flag at every chunk, and wakes the
+     * others when it gives up. */
     while (entry->state == BEING_MADE)
         pthread_cond_wait(&all->made, &all->lock);
     if (entry->state == REQUESTED) {
@@ -153,6 +169,7 @@ int bl_inflated_find(struct bl_inflated *all, struct bl_array_file *f, const cha
             goto out;
         entry->state = BEING_MADE;
         pthread_mutex_unlock(&all->lock);
+        /* Copying takes long and needs no lock: no other worker touches an entry that is being made. */
         code = copy_fill(&entry->copy, f, e);
         pthread_mutex_lock(&all->lock);
         entry->state = code ? REQUESTED : MADE;

@@ -14,17 +14,18 @@
 struct bl_array_copy;
 struct bl_array_file;
 
-/* Shared by the workers; has a lock of its own. */
+/* The set of copies. All workers share it, and it has a lock. */
 struct bl_inflated;
 
+/* Makes an empty set. BL_EFAIL: out of memory. */
 int bl_inflated_make(struct bl_inflated **inflated, struct bl_error *e);
 
-/* NULL is fine. No copy may be in use any more. */
+/* Frees the set and removes the copies, none of which may be in use. NULL is accepted. */
 void bl_inflated_free(struct bl_inflated *inflated);
 
-/* Finds the copy of a deflated array. Most arrays are asked for once, so the first request makes none: *copy is NULL.
- * The second one reads the array and makes it; the others wait for it. dir: the directory of the copies, NULL as in
- * bl_temporary_open. BL_EFAIL: no room, or a failing system; BL_ECANCEL. */
+/* Finds the copy of a deflated array. Most arrays are requested once, so the first request makes no copy: *copy is
+ * NULL. The second request reads the array and makes the copy; others wait for it. dir: the directory of the copies,
+ * NULL as in bl_temporary_open. BL_EFAIL: no room, or a failing system; BL_ECANCEL. */
 int bl_inflated_find(struct bl_inflated *inflated, struct bl_array_file *file, const char *dir,
                      const struct bl_array_copy **copy, struct bl_error *e);
 

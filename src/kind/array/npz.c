@@ -1,3 +1,9 @@
+/* The bytes of one array: from an NPY file, from a member of an NPZ archive, or from the inflated copy of one.
+ *
+ * The layers stand from the bottom to the top: libzip reads the archive through npz_source, npz_* finds and reads a
+ * member, copy_* reads an inflated copy, and bl_array_file_* offers one read at an offset for all of them. Costs of a
+ * read at an offset in an array of 1 GiB: NPY and stored members, one pread; deflated members, inflating everything
+ * before it; a copy, one pread and the checksum of 16 KiB. */
 #include "kind/array/npz.h"
 
 #include <errno.h>
@@ -16,11 +22,12 @@ static void npz_close(struct bl_npz *z);
 
 /* --- NPZ archive -------------------------------------------------------------------------------------------------- */
 
-/* One array of an NPZ archive: a ZIP file (ZIP64 too) whose members are NPY files, stored or deflated. Deflated members
- * are read in order, so that memory is bounded whatever the archive claims; stored members are read at any place. */
+/* An NPZ archive is a ZIP file (ZIP64, too) whose members are NPY files, stored (numpy.savez) or deflated
+ * (numpy.savez_compressed). Deflated members are read in order, in pieces, so that memory is bounded whatever the
+ * archive claims; stored members are read at any place. */
 
-#define DEFLATE_RATIO_MAX 1032 /* bytes that a deflated byte can become. Source: zlib, Technical Details */
-#define NAMES_MAX 5            /* in messages */
+#define DEFLATE_RATIO_MAX 1032 /* bytes that one deflated byte can become. Source: zlib, Technical Details */
+#define NAMES_MAX 5            /* names of arrays in a message */
 
 struct bl_npz {
     zip_t *zip;
@@ -28,17 +35,20 @@ struct bl_npz {
     const struct bl_cancel *cancel;
     const char *path;
     struct bl_input_file input; /* its descriptor is the caller's */
-    int64_t bytes, offset;      /* of the archive; where the next read begins */
+    int64_t bytes, offset;      /* the size of the archive, and where in it libzip reads next */
     int system_errno;           /* of the read that failed, or 0; ESTALE: the file ended early */
     zip_error_t error;          /* the same for libzip */
-    int64_t member_bytes;
+    int64_t member_bytes;       /* of the array's NPY file, as the directory of the archive states */
     bool is_stored;
 };
 
 /* --- source of libzip --------------------------------------------------------------------------------------------- */
 
+/* Reads for libzip. A cancel fails the read with ECANCELED: libzip may read for minutes in a damaged archive. A file
+ * that ends before its size was truncated meanwhile. */
 static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
 {
+    /* ESTALE is never returned by a read of a local file, so that it marks a file that became shorter. */
     ssize_t got = -1;
     errno = ECANCELED;
     if (!bl_cancelled(z->cancel))
@@ -52,6 +62,7 @@ static zip_int64_t npz_source_read(struct bl_npz *z, void *data, size_t size)
     return got;
 }
 
+/* The source of libzip: the input file, also where it is a member of a tar. Only what reading needs is supported. */
 static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_source_cmd_t command)
 {
     struct bl_npz *z = context;
@@ -62,6 +73,7 @@ static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_
     case ZIP_SOURCE_READ:
         return npz_source_read(z, data, (size_t)size);
     case ZIP_SOURCE_SEEK: {
+        /* libzip checks that the offset lies within the archive. */
         zip_int64_t to =
             zip_source_seek_compute_offset((zip_uint64_t)z->offset, (zip_uint64_t)z->bytes, data, size, &z->error);
         if (to < 0)
@@ -72,6 +84,7 @@ static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_
     case ZIP_SOURCE_TELL:
         return z->offset;
     case ZIP_SOURCE_STAT:
+        /* The size is all that libzip needs to find the directory, which lies at the end of the archive. */
         zip_stat_init(data);
         ((zip_stat_t *)data)->size = (zip_uint64_t)z->bytes;
         ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
@@ -89,7 +102,7 @@ static zip_int64_t npz_source(void *context, void *data, zip_uint64_t size, zip_
     }
 }
 
-/* Reports why libzip failed. */
+/* Reports why libzip failed: a cancel, a failing system, no memory, or otherwise a damaged archive. */
 static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_error *e)
 {
     if (bl_cancelled(z->cancel))
@@ -105,24 +118,27 @@ static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_e
 
 /* --- members ---------------------------------------------------------------------------------------------------- */
 
-/* The size of a member's name without ".npy"; 0: it is no array. */
+/* Returns the size of a member's name without ".npy", or 0 if the member is no array. */
 static size_t member_name_size(const char *member)
 {
     size_t size = member ? strlen(member) : 0;
     return size > 4 && strcmp(member + size - 4, ".npy") == 0 ? size - 4 : 0;
 }
 
+/* numpy names the array "x" of member "x.npy"; users may write either. */
 static bool member_is_named(const char *member, const char *name)
 {
     size_t size = member_name_size(member);
     return (strlen(name) == size && memcmp(member, name, size) == 0) || strcmp(member, name) == 0;
 }
 
-/* Finds the member of that name; without a name, the last array. *arrays counts them; names lists the first. */
+/* Finds the member of that name; without a name, the last array. *arrays becomes the number of arrays, and names lists
+ * the first NAMES_MAX of them for a message. Returns -1 if there is none. */
 static zip_int64_t npz_find_member(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
 {
     zip_int64_t found = -1, members = zip_get_num_entries(z->zip, 0);
     for (zip_int64_t i = 0; i < members; i++) {
+        /* ZIP_FL_ENC_GUESS turns names in the code page 437 into UTF-8. */
         const char *member = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
         size_t size = member_name_size(member);
         if (!size)
@@ -137,11 +153,14 @@ static zip_int64_t npz_find_member(const struct bl_npz *z, const char *name, int
     return found;
 }
 
+/* Chooses the array, or returns BL_EDATA with the names that there are. Without a name, an archive of several arrays is
+ * refused: which of them was meant, only the user knows. */
 static int npz_choose_member(struct bl_npz *z, const char *name, zip_int64_t *member, struct bl_error *e)
 {
     struct bl_buffer names = {0};
     int64_t arrays = 0;
     *member = npz_find_member(z, name, &arrays, &names);
+    /* The message shows that there are further names. */
     const char *more = arrays > NAMES_MAX ? "..." : "";
     int code = bl_buffer_check(&names, e);
     if (code)
@@ -158,7 +177,8 @@ out:
     return code;
 }
 
-/* Checks that the directory's figures are possible, and that the array can be read. */
+/* Checks that the directory's figures are possible and that the array can be read. An archive of 1 MiB that claims an
+ * array of 1 TiB is refused before anything is allocated for it. */
 static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_error *e)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
@@ -178,8 +198,8 @@ static int npz_check_member(struct bl_npz *z, zip_uint64_t member, struct bl_err
 }
 
 /* Opens the archive in input, which stays the caller's, and finds the array of that name; NULL: the only one. path: for
- * messages. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it cannot be read, or ends
- * before `bytes`; BL_ECANCEL. */
+ * messages. The caller closes *npz. BL_EDATA: no archive, no such array, or one of an impossible size; BL_EFAIL: it
+ * cannot be read, or ends before `bytes`; BL_ECANCEL. */
 static int npz_open(struct bl_npz **npz, const struct bl_input_file *input, int64_t bytes, const char *path,
                     const char *name, const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -190,10 +210,12 @@ static int npz_open(struct bl_npz **npz, const struct bl_input_file *input, int6
     *z = (struct bl_npz){.cancel = cancel, .path = path, .input = *input, .bytes = bytes};
     zip_error_init(&z->error);
     zip_error_t error;
+    /* `error` belongs to opening; z->error is what the source reports to libzip. */
     zip_error_init(&error);
     zip_source_t *source = zip_source_function_create(npz_source, z, &error);
     z->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
     int code = z->zip ? BL_OK : npz_error_set(z, &error, e);
+    /* libzip takes over the source only if it could open it. */
     if (source && !z->zip)
         zip_source_free(source);
     zip_error_fini(&error);
@@ -218,6 +240,7 @@ out:
 
 static void npz_close(struct bl_npz *z)
 {
+    /* zip_discard frees the source, too. */
     if (z->file)
         zip_fclose(z->file); /* read only: nothing can be lost by it */
     if (z->zip)
@@ -226,19 +249,20 @@ static void npz_close(struct bl_npz *z)
     free(z);
 }
 
-/* Bytes of the NPY file, by the archive's directory. */
+/* Returns the bytes of the NPY file, as the archive's directory states them. */
 static int64_t npz_bytes(const struct bl_npz *z)
 {
     return z->member_bytes;
 }
 
-/* Whether it is stored, not deflated. */
+/* Returns whether the member is stored without compression. */
 static bool npz_is_stored(const struct bl_npz *z)
 {
     return z->is_stored;
 }
 
-/* Reads the next bytes, up to size. *got is less only at the end, and then the checksum is right. BL_EDATA: damaged. */
+/* Reads the next bytes, up to size. *got is less only at the end, where libzip has compared the checksum. BL_EDATA: the
+ * member is damaged. */
 static int npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, struct bl_error *e)
 {
     zip_int64_t n = 1;
@@ -254,11 +278,13 @@ static int npz_read(struct bl_npz *z, void *data, size_t size, size_t *got, stru
 
 #define COPY_WHAT "an inflated array"
 
+/* The last unit of a copy is shorter. */
 static size_t unit_size(int64_t left)
 {
     return (size_t)(left < BL_ARRAY_COPY_UNIT ? left : BL_ARRAY_COPY_UNIT);
 }
 
+/* The checksum of each unit is kept in memory, 8 bytes for 16 KiB, so that a read can be checked without the rest. */
 int bl_array_copy_put(struct bl_array_copy *copy, const uint8_t *data, int64_t size, const char *what,
                       struct bl_error *e)
 {
@@ -270,7 +296,7 @@ int bl_array_copy_put(struct bl_array_copy *copy, const uint8_t *data, int64_t s
     return code;
 }
 
-/* Reads a whole unit, and compares it. */
+/* Reads one unit completely and compares it with its checksum. */
 static int copy_read_unit(const struct bl_array_copy *copy, int64_t unit, size_t size, uint8_t *data,
                           struct bl_error *e)
 {
@@ -280,13 +306,14 @@ static int copy_read_unit(const struct bl_array_copy *copy, int64_t unit, size_t
     return code;
 }
 
-/* Reads bytes that were put. BL_EFAIL: they are not those that were. */
+/* Reads bytes of the copy, unit by unit. BL_EFAIL: a unit is not what was written. */
 static int copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t size, int64_t offset, struct bl_error *e)
 {
     uint8_t part[BL_ARRAY_COPY_UNIT];
     for (size_t done = 0; done < size;) {
         int64_t unit = offset / BL_ARRAY_COPY_UNIT;
         size_t whole = unit_size(copy->bytes - unit * BL_ARRAY_COPY_UNIT), skip = (size_t)(offset % BL_ARRAY_COPY_UNIT);
+        /* The part of this unit that the caller wants. */
         size_t n = whole - skip < size - done ? whole - skip : size - done;
         uint8_t *to = n == whole ? data + done : part; /* a whole unit is read to where it belongs */
         BL_TRY(copy_read_unit(copy, unit, whole, to, e));
@@ -300,10 +327,10 @@ static int copy_read(const struct bl_array_copy *copy, uint8_t *data, size_t siz
 
 /* --- array file --------------------------------------------------------------------------------------------------- */
 
-#define CHUNK ((size_t)8 << 20) /* read at once: a cancel waits no longer */
-#define SKIP ((size_t)64 << 10)
+#define CHUNK ((size_t)8 << 20) /* bytes that are read at once: a cancel takes effect after at most one chunk */
+#define SKIP ((size_t)64 << 10) /* bytes that are read at once only to be skipped; they lie on the stack */
 
-/* Reads the next bytes: as bl_npy_read asks for them. */
+/* Reads the next bytes of the NPY file; bl_npy_read reads the header through it. BL_EDATA: the array ends before. */
 static int file_read_next(void *context, void *data, size_t size, struct bl_error *e)
 {
     struct bl_array_file *f = context;
@@ -326,6 +353,7 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
     return BL_OK;
 }
 
+/* libzip cannot go back in a deflated member, so that the archive is opened again. */
 int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e)
 {
     if (f->npz)
@@ -336,7 +364,7 @@ int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e)
     return npz_open(&f->npz, &f->input, f->bytes, f->path, f->member, f->cancel, e);
 }
 
-/* Tells by the first bytes what the file is. */
+/* Decides by the first bytes what the file is; names may be wrong. "PK\5\6" begins an archive without members. */
 static int file_open_content(struct bl_array_file *f, struct bl_error *e)
 {
     uint8_t head[BL_ARCHIVE_HEAD] = {0};
@@ -348,12 +376,15 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
         return bl_array_file_rewind(f, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return BL_OK;
+    /* The opcode PROTO and a protocol from 2 to 5 begin a pickle. */
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
         return bl_error_set(e, BL_EDATA, "a pickle, which is never read: save it with numpy.save");
     const char *archive = bl_archive_detect(head, size);
     return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "neither an NPY file nor an NPZ archive");
 }
 
+/* Opens a regular file. With `bytes` the scan has seen the file before, so that a failure is the system's; without, a
+ * file that cannot be opened makes a skipped row. */
 static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_error *e)
 {
     if (bl_input_file_open(&f->input, f->path) != 0) {
@@ -370,9 +401,11 @@ static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_e
     return BL_OK;
 }
 
+/* Reads the header, and compares its promise with the bytes that are there. */
 static int file_read_header(struct bl_array_file *f, struct bl_error *e)
 {
     BL_TRY(bl_npy_read(&f->npy, file_read_next, f, e));
+    /* Bytes may follow an array; numpy ignores them, and so does the reader. */
     int64_t there = (f->npz ? npz_bytes(f->npz) : f->bytes) - f->npy.begin;
     f->trailing = there - f->npy.bytes;
     if (f->trailing < 0)
@@ -407,7 +440,7 @@ void bl_array_file_close(struct bl_array_file *f)
     f->npz = NULL;
 }
 
-/* Goes to a place in an archive. */
+/* Goes to a position in an archive: by a seek in a stored member, otherwise by reading what lies before it. */
 static int file_seek_archive(struct bl_array_file *f, int64_t position, struct bl_error *e)
 {
     uint8_t skipped[SKIP];
@@ -421,6 +454,7 @@ static int file_seek_archive(struct bl_array_file *f, int64_t position, struct b
     }
     int code = position < f->position ? bl_array_file_rewind(f, e) : BL_OK;
     while (!code && f->position < position) {
+        /* Inflating is the only way forward in a deflated member. */
         int64_t left = position - f->position;
         code = file_read_next(f, skipped, left < (int64_t)SKIP ? (size_t)left : SKIP, e);
     }
@@ -429,6 +463,7 @@ static int file_seek_archive(struct bl_array_file *f, int64_t position, struct b
 
 int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e)
 {
+    /* The copy may end at damage; what lies behind is read from the archive, which reports the damage. */
     if (f->copy && offset + (int64_t)size <= f->copy->bytes) {
         for (size_t done = 0, part; done < size; done += part) {
             if (bl_cancelled(f->cancel))
@@ -450,6 +485,8 @@ bool bl_array_file_is_deflated(const struct bl_array_file *f)
     return f->npz && !npz_is_stored(f->npz);
 }
 
+/* A stored array that was read at several places is read again from its beginning, since only a complete read in order
+ * lets libzip compare the checksum. */
 int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e)
 {
     uint8_t rest[SKIP];

@@ -26,11 +26,12 @@ struct bl_array_copy {
     int fd;             /* the file of all copies */
     int64_t begin;      /* offset of the first element in that file */
     int64_t bytes;      /* of the elements that could be inflated: all, or those before the first damage */
-    bool sound;         /* all were, and the checksum of the archive's member is right */
+    bool sound;         /* all elements were inflated, and the checksum of the archive's member is right */
     uint64_t *checksum; /* of each BL_ARRAY_COPY_UNIT bytes; owned */
 };
 
-/* Appends size bytes, a multiple of the unit or the last. There is room for their checksums. what: for messages. */
+/* Appends size bytes to the copy: a multiple of the unit, except for the last bytes. The caller has made room for their
+ * checksums. what: for messages. */
 int bl_array_copy_put(struct bl_array_copy *copy, const uint8_t *data, int64_t size, const char *what,
                       struct bl_error *e);
 
@@ -52,24 +53,26 @@ struct bl_array_file {
     const struct bl_array_copy *copy; /* the caller's, of a deflated array; or NULL */
 };
 
-/* Opens the file, which must have so many bytes (-1: any), and reads the array's header. member: its name in an
- * archive; NULL: the only one. BL_EDATA: no usable array, or a header that promises more than there is; BL_EFAIL: the
- * system fails, or the file has changed since the scan; BL_ECANCEL. After a failure there is nothing to close. */
+/* Opens the file, which must have this number of bytes (-1: any), and reads the array's header. member: the name of the
+ * array in an archive; NULL: the only one. BL_EDATA: no usable array, or a header that promises more than there is;
+ * BL_EFAIL: the system fails, or the file has changed since the scan; BL_ECANCEL. After a failure there is nothing to
+ * close. */
 int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
                        const struct bl_cancel *cancel, struct bl_error *e);
 void bl_array_file_close(struct bl_array_file *f);
 
-/* Reads exactly size bytes, at an offset from the first element. What the copy has is read from it; otherwise a
- * deflated array is inflated up to there, again from its beginning if that is past it. */
+/* Reads exactly size bytes, at an offset from the first element. Bytes that the copy has are read from the copy.
+ * Otherwise a deflated array is inflated up to the offset, from its beginning if the position has passed that. */
 int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e);
 
-/* Whether it can only be read in order. */
+/* Returns whether the array can only be read in order. */
 bool bl_array_file_is_deflated(const struct bl_array_file *f);
 
 /* Goes back to the beginning of an archive's array, also after damage was found. */
 int bl_array_file_rewind(struct bl_array_file *f, struct bl_error *e);
 
-/* Verifies the archive's checksum of the array, for which the rest of it is read. To be called once. */
+/* Verifies the archive's checksum of the array, for which it reads the rest of the array. Call it once, after the last
+ * piece. */
 int bl_array_file_verify(struct bl_array_file *f, struct bl_error *e);
 
 #endif

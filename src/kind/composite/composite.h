@@ -31,11 +31,11 @@ struct bl_clip_list {
 /* Adds a line. BL_EDATA: it is no clip, or has the id of another one. */
 int bl_clip_list_add(struct bl_clip_list *list, const struct bl_line *line, struct bl_error *e);
 
-/* Sets the line with the id of a sequence or, where there is none, with that id without its extension. False: neither
- * is there. */
+/* Sets the line with the id of a sequence or, if there is none, with that id without its extension. Returns false if
+ * the list has neither. */
 bool bl_clip_list_find(const struct bl_clip_list *list, const char *id, struct bl_line *line);
 
-/* The digest of all lines. */
+/* Returns the digest of all lines. */
 uint64_t bl_clip_list_digest(const struct bl_clip_list *list);
 void bl_clip_list_free(struct bl_clip_list *list);
 
@@ -51,7 +51,8 @@ struct bl_composite_part {
     struct bl_clip_list *clips; /* path is that of a list, of these; or NULL */
 };
 
-/* Its members up to parts are set by the caller, who owns all that they point to; the others by bl_composite_make. */
+/* The caller sets the members up to `parts` and owns everything to which they point; bl_composite_make sets the others.
+ */
 struct bl_composite {
     const char *base;                             /* directory that companions' relative paths refer to, or NULL */
     const char *sources_base;                     /* the same for those of the sources */
@@ -66,10 +67,11 @@ struct bl_composite {
     char total_column[BL_TOTALS_MAX][2 * BL_FIELD_NAME_MAX];
 };
 
-/* Whether a kind has one file for each sequence, and so can be a part. */
+/* Returns whether a kind has one file for each sequence, and so can be a part. */
 bool bl_composite_accepts(const struct bl_kind *kind);
 
-/* Whether a part follows the primary and needs the times of its steps, or their numbers (enum bl_follow_needs). */
+/* Returns whether a part follows the primary and needs the times of its steps, or their numbers (enum bl_follow_needs).
+ */
 bool bl_composite_needs_times(const struct bl_composite *composite, int part);
 
 /* --- companions --------------------------------------------------------------------------------------------------- */
@@ -81,10 +83,10 @@ bool bl_composite_needs_times(const struct bl_composite *composite, int part);
  * sequence in its tar. BL_EUSAGE: none of them, or another. */
 int bl_companion_check(const char *path, struct bl_error *e);
 
-/* The extension of such a member, within path; NULL: it is the path of a file. */
+/* Returns the extension of such a member, within path; NULL: path is the path of files. */
 const char *bl_companion_extension(const char *path);
 
-/* The directory that the paths of a companion's files refer to, or NULL. */
+/* Returns the directory to which the paths of a companion's files refer, or NULL. */
 const char *bl_companion_base(const struct bl_composite *composite, const struct bl_composite_part *part);
 
 /* Appends the path of a sequence's file: of "poses/{stem}.npy" and the id "b/a.mp4", "poses/a.npy". The path must have
@@ -112,7 +114,8 @@ struct bl_companion_row {
     char *open_path;
 };
 
-/* Makes it of the columns of a sequence's row. BL_EUSAGE: the table does not have them; BL_EFAIL: malformed values. */
+/* Makes the companion's row from the columns of a sequence's row. BL_EUSAGE: the table does not have the columns;
+ * BL_EFAIL: their values are malformed. */
 int bl_companion_row_read(const struct bl_composite *composite, int part, const struct bl_row *row,
                           struct bl_companion_row *out, struct bl_error *e);
 void bl_companion_row_free(struct bl_companion_row *row);

@@ -1,8 +1,10 @@
-/* Makes a kind out of the parts of a composite, whose functions count, identify and verify all files of a sequence.
+/* Makes one kind out of the parts of a composite: its functions count, identify and verify all files of a sequence.
  *
  * The primary's kind counts the input and emits its row. For each usable row, composite_emit counts the companions'
  * files, compares their lengths with the row's, and appends their columns. The first companion that does not fit makes
- * the sequence a skipped one; the columns of those after it stay empty. */
+ * the sequence a skipped one; the columns of the companions after it stay empty. Example: a video a.mp4 of 100 frames
+ * with poses/a.npy of 98 rows becomes "skipped", with the reason "poses: poses/a.npy has 98 rows, the video 100 frames
+ * (length-tolerance: 2 would accept it)". */
 #include "kind/composite/composite_kind.h"
 
 #include <inttypes.h>
@@ -23,7 +25,7 @@ struct composite_counter {
     struct bl_counter *part[BL_FIELDS_MAX]; /* NULL for kinds that have none */
 };
 
-/* Closes the counters of all parts. */
+/* Closes the counters of all parts, also if only some could be opened. */
 static void composite_counter_close(struct bl_counter *counter)
 {
     struct composite_counter *c = (struct composite_counter *)counter;
@@ -34,7 +36,7 @@ static void composite_counter_close(struct bl_counter *counter)
     free(c);
 }
 
-/* Opens a counter of each part whose kind has one. */
+/* Opens a counter for each part whose kind has one. */
 static int composite_counter_open(const void *config, const struct bl_kind_env *env, struct bl_counter **counter,
                                   struct bl_error *e)
 {
@@ -45,6 +47,7 @@ static int composite_counter_open(const void *config, const struct bl_kind_env *
     int code = BL_OK;
     c->base.close = composite_counter_close;
     c->composite = composite;
+    /* An error in the middle closes the counters that were opened. */
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         if (part->kind->scan->open)
@@ -60,7 +63,7 @@ static int composite_counter_open(const void *config, const struct bl_kind_env *
 
 /* --- a companion's file ------------------------------------------------------------------------------------------- */
 
-/* What counting the file gave: the first row, with its texts. */
+/* The result of counting a companion's file: the first row, with copies of its texts. */
 struct companion_found {
     int rows;
     struct bl_row row;
@@ -68,11 +71,13 @@ struct companion_found {
     struct bl_buffer reason, extra, form;
 };
 
-/* Keeps the first row of a companion's file, and counts its rows: a bl_row_emit. */
+/* Keeps the first row of a companion's file, and counts its rows; it is a bl_row_emit. The texts of the row belong to
+ * the kind and are copied. A file must have one row; more of them are a reason to skip the sequence. */
 static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
     struct companion_found *found = sink;
+    /* Only the number of further rows matters. */
     if (found->rows++)
         return BL_OK;
     found->row = *row;
@@ -87,7 +92,7 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* The counting of a chunk of the primary. */
+/* The counting of one chunk of the primary: what composite_emit needs beside the row. */
 struct composite_counting {
     const struct bl_composite *composite;
     const struct bl_kind_env *env;
@@ -97,7 +102,7 @@ struct composite_counting {
     void *sink;
 };
 
-/* Counts the companion's file in `input`; a file that cannot be used gives a skipped row. */
+/* Counts the companion's file at input->path. A file that cannot be used gives a skipped row with the reason. */
 static int companion_count_file(const struct composite_counting *c, int p, struct bl_input *input,
                                 const struct bl_row *followed, struct companion_found *found, struct bl_error *e)
 {
@@ -106,12 +111,15 @@ static int companion_count_file(const struct composite_counting *c, int p, struc
     int code = bl_input_stat_content(part->kind, input, &unusable, e);
     if (code)
         goto out;
+    /* The file does not exist, or is a folder: nothing is opened. */
     if (unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = found_capture(found, 0, &row, e);
     } else {
+        /* Each file is a chunk. */
         struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
         code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
+        /* The file must not have changed while it was counted. */
         if (!code)
             code = bl_input_recheck(part->kind, input, e);
     }
@@ -122,7 +130,7 @@ out:
     return code;
 }
 
-/* Copies the path of the row, which names a file in its turn: a clip's. */
+/* Keeps the row of a clip. Its path is copied, too, because it names a file that only the list knows. */
 static int clip_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     struct companion_found *found = sink;
@@ -132,7 +140,8 @@ static int clip_capture(void *sink, int input, const struct bl_row *row, struct 
     return found_capture(found, input, row, e);
 }
 
-/* The row of a sequence that the list has no clip for: what it names is the list itself. */
+/* Makes the row of a sequence for which the list has no clip. The row names the list itself, with its size and content,
+ * so that a change of the list is noticed. */
 static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list,
                                 struct companion_found *found, struct bl_error *e)
 {
@@ -155,7 +164,7 @@ static int clip_capture_missing(const struct bl_composite_part *part, struct bl_
     return code;
 }
 
-/* Counts the clip that the companion's list has for the id. */
+/* Counts the clip that the companion's list has for the id: the one line is a chunk. */
 static int companion_count_clip(const struct composite_counting *c, int p, const char *id,
                                 struct companion_found *found, struct bl_error *e)
 {
@@ -164,6 +173,7 @@ static int companion_count_clip(const struct composite_counting *c, int p, const
     char *open_path = bl_path_join(c->composite->base, part->path);
     if (!open_path)
         return bl_error_memory(e);
+    /* The list's path may be relative to the directory of the composite. */
     struct bl_input input = {.path = open_path, .name = part->path, .id = id};
     struct bl_chunk chunk = {.input = &input,
                              .inputs = 1,
@@ -174,6 +184,7 @@ static int companion_count_clip(const struct composite_counting *c, int p, const
                              .line = &line,
                              .lines = 1};
     int code = BL_OK;
+    /* The kind counts the clip as a line of a list that it was given. */
     if (bl_clip_list_find(part->clips, id, &line))
         code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, clip_capture, found, e);
     else
@@ -183,7 +194,8 @@ static int companion_count_clip(const struct composite_counting *c, int p, const
     return code;
 }
 
-/* Sets the path of the companion's file. *fault: why it is known that there is none; or NULL. */
+/* Sets the path of the companion's file. *fault: the reason if it is known already that there is no such file, or NULL.
+ * The path is set in any case, for the table. */
 static int companion_find(const struct composite_counting *c, const struct bl_composite_part *part, int input,
                           struct bl_buffer *path, const char **fault, struct bl_error *e)
 {
@@ -191,6 +203,7 @@ static int companion_find(const struct composite_counting *c, const struct bl_co
     const char *extension = bl_companion_extension(part->path);
     struct bl_member within;
     *fault = NULL;
+    /* The path follows from the sequence's id. */
     if (!extension) {
         bl_companion_append_path(part->path, primary->id, path);
         return bl_buffer_check(path, e);
@@ -199,6 +212,7 @@ static int companion_find(const struct composite_counting *c, const struct bl_co
     if (entry) {
         bl_member_index_append(c->composite->members, entry, path);
     } else if (bl_member_parse(primary->name, &within)) {
+        /* The path that the member would have, for the table. */
         bl_buffer_printf(path, "%.*s.%s", (int)bl_member_key(within.name), within.name, extension);
         *fault = "the sample has no such member";
     } else {
@@ -208,14 +222,15 @@ static int companion_find(const struct composite_counting *c, const struct bl_co
     return bl_buffer_check(path, e);
 }
 
-/* Counts companion p for input `number` of the chunk: by its clip, its file, or, without a path, by the primary's row.
- */
+/* Counts companion p for input `number` of the chunk: by its clip, by its file, or, without a path, by the primary's
+ * row alone. */
 static int companion_count(const struct composite_counting *c, int p, int number, const struct bl_row *followed,
                            struct companion_found *found, struct bl_error *e)
 {
     const char *id = c->chunk->input[number].id, *fault;
     const struct bl_composite_part *part = &c->composite->part[p];
     if (!part->path) {
+        /* Without a file, the input is only a name for messages. */
         struct bl_input none = {.path = "", .id = id};
         struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
         return part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
@@ -230,14 +245,14 @@ static int companion_count(const struct composite_counting *c, int p, int number
     return code;
 }
 
-/* Appends why the companion's file does not fit the row, if so. */
+/* Appends the reason why the companion does not fit the row. Nothing is appended if it fits. */
 static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
                               const struct companion_found *found, struct bl_buffer *reason)
 {
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
     int64_t length = found->row.length, apart = length > row->length ? length - row->length : row->length - length;
-    bool named = part->clips || !part->path; /* the reason says where it is, or there is no file */
+    bool named = part->clips || !part->path; /* the reason names the place itself, or there is no file */
     if (named && found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s", part->name, found->row.reason);
     else if (!part->path)
@@ -246,6 +261,7 @@ static void companion_compare(const struct bl_composite *composite, int p, const
         bl_buffer_printf(reason, "%s: %s has %d sequences", part->name, path, found->rows);
     else if (found->row.status != BL_ROW_OK)
         bl_buffer_printf(reason, "%s: %s: %s", part->name, path, found->row.reason);
+    /* A kind that follows has a length in other units. */
     else if (!part->kind->follow && apart > (part->tolerance > 0 ? part->tolerance : 0))
         bl_buffer_printf(
             reason, "%s: %s has %" PRId64 " %s, the %s %" PRId64 " %s (length-tolerance: %" PRId64 " would accept it)",
@@ -253,18 +269,20 @@ static void companion_compare(const struct bl_composite *composite, int p, const
             row->length, bl_kind_steps(composite->part[0].kind, composite->part[0].config), apart);
 }
 
-/* Texts of a composite's row: its columns, why it is skipped, which damage there is, the form of its steps. */
+/* The texts of a composite's row: the columns, the reason if it is skipped, the damage in its files, and the form of
+ * its steps ("poses F32 [25, 3]"). */
 struct row_texts {
     struct bl_buffer extra, reason, damage, form;
 };
 
-/* Counts companion p's file for the row, and adds its texts. */
+/* Counts companion p for the row, and adds its columns and its reason or damage. */
 static int row_add_companion(const struct composite_counting *c, int p, int input, const struct bl_row *row,
                              struct row_texts *texts, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
     struct companion_found found = {0};
     struct bl_row followed = *row;
+    /* The times are computed for all companions, and shown only to those that need them. */
     if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
     int code = companion_count(c, p, input, &followed, &found, e);
@@ -272,6 +290,7 @@ static int row_add_companion(const struct composite_counting *c, int p, int inpu
     if (code)
         goto out;
     companion_compare(c->composite, p, row, &found, &texts->reason);
+    /* Damage does not skip a sequence: the row reports it, and its steps are used. */
     if (!texts->reason.size && part->path)
         bl_companion_append_damage(part, found.row.path, found.row.reason, &texts->damage);
 out:
@@ -283,7 +302,8 @@ out:
     return code;
 }
 
-/* Whether counting some companion needs the times of the primary's steps. */
+/* Returns whether counting some companion needs the times of the primary's steps: a kind that gives each step a part of
+ * its file counts these parts. */
 static bool counting_needs_times(const struct bl_composite *composite)
 {
     for (int p = 1; p < composite->parts; p++) {
@@ -294,13 +314,15 @@ static bool counting_needs_times(const struct bl_composite *composite)
     return false;
 }
 
-/* Makes the row that companions get. If the primary has a rate, the times follow from it, and are to be freed. */
+/* Makes the row that companions get. If the primary has a rate, the times follow from it: *times, which the caller
+ * frees. */
 static int row_add_times(const struct composite_counting *c, int input, const struct bl_row *given, struct bl_row *row,
                          double **times, struct bl_error *e)
 {
     const struct bl_rational *rate = &c->composite->rate;
     *row = *given;
     *times = NULL;
+    /* The companions get the path that can be opened. */
     row->path = c->chunk->input[input].path;
     if (row->status != BL_ROW_OK || !rate->den || !counting_needs_times(c->composite))
         return BL_OK;
@@ -310,7 +332,7 @@ static int row_add_times(const struct composite_counting *c, int input, const st
     return *times ? BL_OK : bl_error_memory(e);
 }
 
-/* Takes a row of the primary. If it is usable, its companions are counted. */
+/* Takes a row of the primary, counts its companions if it is usable, and emits the row with all columns. */
 static int composite_emit(void *sink, int input, const struct bl_row *given, struct bl_error *e)
 {
     const struct composite_counting *c = sink;
@@ -328,19 +350,23 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
         bl_buffer_byte(&texts.extra, '\t');
     texts.extra.failed |= columns.failed;
     bl_buffer_free(&columns);
+    /* The primary's own reason comes first; companions append theirs (bl_companion_append_damage). */
     bl_buffer_text(&texts.damage, row.reason ? row.reason : "");
     bl_buffer_text(&texts.form, row.form ? row.form : "");
+    /* After the first reason the other companions are not counted: each would cost a read. */
     for (int p = 1; p < c->composite->parts && !code; p++) {
         if (row.status == BL_ROW_OK && !texts.reason.size)
             code = row_add_companion(c, p, input, &followed, &texts, e);
         else
             bl_companion_append_values(&c->composite->part[p], NULL, &texts.extra);
     }
+    /* A failed buffer would silently shorten a column. */
     if (!code && (texts.extra.failed || texts.reason.failed || texts.damage.failed || texts.form.failed))
         code = bl_error_memory(e);
     row.extra = texts.extra.data;
     row.reason = texts.damage.data;
     row.form = texts.form.size ? texts.form.data : NULL;
+    /* A skipped row has no length and no form. */
     if (texts.reason.size) {
         row.status = BL_ROW_SKIPPED;
         row.length = 0;
@@ -356,20 +382,21 @@ static int composite_emit(void *sink, int input, const struct bl_row *given, str
     return code;
 }
 
-/* Counts a chunk of the primary; composite_emit counts the companions of each row. */
+/* Counts a chunk of the primary, whose rows go to composite_emit instead of the caller's emit. */
 static int composite_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                            struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     const struct bl_composite *composite = config;
     const struct bl_composite_part *primary = &composite->part[0];
     struct composite_counting c = {composite, env, (struct composite_counter *)counter, chunk, emit, sink};
+    /* The primary's kind then sets the times of each row. */
     chunk->times = counting_needs_times(composite);
     return primary->kind->scan->count(primary->config, env, c.counter->part[0], chunk, composite_emit, &c, e);
 }
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the name of the steps: the primary's. */
+/* Returns the name of the primary's steps, which all parts share. */
 static const char *composite_steps(const void *config)
 {
     const struct bl_composite *composite = config;
@@ -382,7 +409,8 @@ static bool composite_decodes(const void *config)
     return primary->kind->decodes(primary->config);
 }
 
-/* Appends the lines of the identity: the primary's as they are, those of companions after "field NAME ". */
+/* Appends the identity lines: the primary's as they are, those of companions after "field NAME ", so that two fields of
+ * one kind keep their lines apart. */
 static void composite_identify(const void *config, struct bl_buffer *out)
 {
     const struct bl_composite *composite = config;
@@ -391,6 +419,7 @@ static void composite_identify(const void *config, struct bl_buffer *out)
         struct bl_buffer lines = {0};
         if (part->kind->options.identify)
             part->kind->options.identify(part->config, p ? &lines : out);
+        /* The clips of a list decide bytes, and the list's path does not. */
         if (part->clips) {
             bl_buffer_text(&lines, "clips: ");
             bl_content_format(bl_clip_list_digest(part->clips), &lines);
@@ -408,7 +437,7 @@ static void composite_identify(const void *config, struct bl_buffer *out)
 
 /* --- scanning --------------------------------------------------------------------------------------------------- */
 
-/* The primary's, then "; NAME: ..." of each companion. */
+/* Appends the column sampling: the primary's, then "; NAME: ..." for each companion. */
 static void composite_sampling(const void *config, struct bl_buffer *out)
 {
     const struct bl_composite *composite = config;
@@ -417,12 +446,14 @@ static void composite_sampling(const void *config, struct bl_buffer *out)
         if (p)
             bl_buffer_printf(out, "; %s: ", part->name);
         part->kind->scan->sampling(part->config, out);
+        /* A tolerance decides which sequences are usable. */
         if (part->tolerance >= 0 && p)
             bl_buffer_printf(out, " length-tolerance=%lld", (long long)part->tolerance);
     }
 }
 
-/* Appends the names of the extra columns: the primary's, then those of each companion. */
+/* Appends the names of the extra columns: the primary's, then those of each companion. Rows have their values in this
+ * order (composite_emit). */
 static void composite_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)lists; /* a composite has none */
@@ -434,7 +465,8 @@ static void composite_columns(const void *config, bool lists, struct bl_buffer *
         bl_companion_append_columns(&composite->part[p], out);
 }
 
-/* Checks that the companions' files hold what they held at the scan, or are still missing. */
+/* Checks that the companions' files hold what they held at the scan, or are still missing. The caller checks the
+ * primary's file itself. */
 static int composite_verify(const void *config, const struct bl_row *row, struct bl_error *e)
 {
     const struct bl_composite *composite = config;
@@ -445,6 +477,7 @@ static int composite_verify(const void *config, const struct bl_row *row, struct
         code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code || !companion.path || !*companion.path)
             continue; /* no file, or the row was unusable before its file was looked for */
+        /* The file is opened by the path of the composite's base. */
         struct bl_input input = {.path = companion.open_path};
         const char *unusable;
         code = bl_input_stat_content(part->kind, &input, &unusable, e);
@@ -459,8 +492,8 @@ static int composite_verify(const void *config, const struct bl_row *row, struct
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Sets the fields of all parts. A companion's field is named like the companion, and, if its kind has several fields,
- * NAME_FIELD. */
+/* Sets the fields of all parts, each with the number of its part. A companion's field has the companion's name, and
+ * NAME_FIELD if its kind has several fields. */
 static int composite_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
                             struct bl_fields *out, struct bl_error *e)
 {
@@ -471,10 +504,12 @@ static int composite_fields(const void *config, const struct bl_kind_env *env, c
     for (int p = 0; p < composite->parts && !code; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         struct bl_fields some;
+        /* A companion's kind finds its own columns in its own row. */
         if (row && p)
             code = bl_companion_row_read(composite, p, row, &companion, e);
         if (code)
             break;
+        /* The first companion's field begins behind the primary's. */
         code = part->kind->read->fields(part->config, env, row && p ? &companion.row : row, &some, e);
         if (!code && out->count + some.count > BL_FIELDS_MAX)
             code = bl_error_set(e, BL_EUSAGE, "more than %d fields", BL_FIELDS_MAX);
@@ -494,7 +529,7 @@ static int composite_fields(const void *config, const struct bl_kind_env *env, c
     return code;
 }
 
-/* Describes a field, and names the path of the companion's files. */
+/* Describes a field to users, and names the path of the companion's files. */
 static void composite_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
 {
     const struct bl_composite *composite = config;
@@ -520,13 +555,15 @@ static int composite_versions(const void *config, const struct bl_kind_env *env,
 
 /* --- the kind --------------------------------------------------------------------------------------------------- */
 
-/* Attaches a part that follows to the primary. */
+/* Attaches a part that follows to the primary: it gets the rate of the primary's steps. BL_EUSAGE: the part needs
+ * times, and the primary has none. */
 static int part_attach(const struct bl_composite *composite, const struct bl_composite_part *part, struct bl_error *e)
 {
     const struct bl_kind *primary = composite->part[0].kind;
     const struct bl_kind_follow *follow = part->kind->follow;
     if (!follow)
         return BL_OK;
+    /* Times exist if the primary's kind has them, or a rate from which they follow. */
     bool times = primary->read->times == BL_TIMES_SECONDS || composite->rate.den;
     if (follow->needs(part->config) == BL_FOLLOW_TIMES && !times)
         return bl_error_set(e, BL_EUSAGE, "field %s: %s has no times: give the field a %s, in steps per second",
@@ -539,11 +576,12 @@ static int part_attach(const struct bl_composite *composite, const struct bl_com
     return code;
 }
 
-/* What the primary has stays, but for lists: their lines have no names to find companions by. */
+/* Fills in the tables of the composite. The primary's members stay, except for lists: their lines have no names by
+ * which companions could be found. */
 static void composite_set_tables(struct bl_composite *composite)
 {
     const struct bl_kind *primary = composite->part[0].kind;
-    /* Only the first row must be asked for fields, if options decide those of the other parts. */
+    /* If options decide the fields of all parts, except for those that the first file decides, one row is enough. */
     bool first = false, all = true;
     for (int p = 0; p < composite->parts && all; p++) {
         struct bl_fields fields;
@@ -567,10 +605,11 @@ static void composite_set_tables(struct bl_composite *composite)
                                             .open = bl_composite_open,
                                             .describe = composite_describe,
                                             .versions = composite_versions};
+    /* The kind is known to users by the primary's name. */
     composite->kind = *primary;
     composite->kind.steps_of = composite_steps;
     composite->kind.decodes = primary->decodes ? composite_decodes : NULL;
-    /* Whoever owns the parts' configs checks, prepares and releases them. */
+    /* The owner of the parts' configs checks, prepares and releases them. */
     composite->kind.options = (struct bl_kind_options){.table = primary->options.table, .identify = composite_identify};
     composite->kind.scan = &composite->scan;
     composite->kind.read = &composite->read;
@@ -580,9 +619,10 @@ int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
 {
     int totals = 0;
     const struct bl_composite_part *primary = &composite->part[0];
-    struct bl_buffer sampling = {0}; /* has the rate of the primary's steps, if its options set one */
+    struct bl_buffer sampling = {0}; /* states the rate of the primary's steps, if its options set one */
     primary->kind->scan->sampling(primary->config, &sampling);
     int code = bl_buffer_check(&sampling, e);
+    /* Without a rate, den 0 says so. */
     if (code || !bl_kind_rate(primary->kind, sampling.data, &composite->rate.num, &composite->rate.den))
         composite->rate = (struct bl_rational){0};
     bl_buffer_free(&sampling);
@@ -597,10 +637,12 @@ int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
     if (code)
         return code;
     composite_set_tables(composite);
+    /* A worker has a reader of each part at a time, so that their memory adds up. */
     for (int p = 0; p < composite->parts; p++) {
         const struct bl_composite_part *part = &composite->part[p];
         const struct bl_total *own = part->kind->scan->totals;
         composite->read.memory += part->kind->read->memory;
+        /* "missing" of the companion poses is counted as "poses.missing". */
         for (int t = 0; own && own[t].column && totals < BL_TOTALS_MAX; t++, totals++) {
             char *column = composite->total_column[totals];
             snprintf(column, sizeof composite->total_column[0], "%s%s%s", part->name ? part->name : "",

@@ -1,3 +1,8 @@
+/* The kind of folders of images, and pictures as PNG files.
+ *
+ * A folder is one sequence, and its images are the steps, in natural order of their names: frame_9.png comes before
+ * frame_10.png. The kind shares the options and the pixel formats of video, and refuses those that need times. Decoding
+ * is in the media module, so that this file only forwards to it (read.c). */
 #include "kind/frames/frames.h"
 
 #include <inttypes.h>
@@ -8,14 +13,19 @@
 #include "kind/video/options.h"
 #include "kind/video/video.h"
 
+/* The list of kinds (kind/kinds.c) declares it, too. */
 extern const struct bl_kind bl_kind_frames;
 
 /* --- PNG ---------------------------------------------------------------------------------------------------------- */
 
-/* Pictures as PNG files, by FFmpeg's encoder in the media module (read.c). */
+/* FFmpeg's encoder in the media module writes pictures as PNG files (read.c). bl_png_open loads the module. */
 
+/* Returns whether the steps of a field are pictures that PNG can hold: 1, 3 or 4 channels of 8 bits, or 1 of 16 bits.
+ */
 bool bl_png_can_encode(const struct bl_field *field)
 {
+    /* A step of rank 2 is a picture of one channel, [H, W]; one of rank 3 has its channels last, [H, W, C]. The sides
+     * have at most 32,767 pixels, so that FFmpeg's sizes of rows and pictures fit an int. */
     int64_t channels = field->rank == 2 ? 1 : field->rank == 3 ? field->shape[2] : 0;
     bool is_picture = field->dtype == BL_U8    ? channels == 1 || channels == 3 || channels == 4
                       : field->dtype == BL_U16 ? channels == 1
@@ -36,6 +46,7 @@ int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_err
     return media->png_open(png, field, e);
 }
 
+/* *data belongs to png and is valid until the next call. */
 int bl_png_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e)
 {
     return bl_media_opened()->png_encode(png, step, data, size, e);
@@ -49,7 +60,8 @@ void bl_png_close(struct bl_png *png)
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-/* Images have no times, need no counting, and are decoded on the processor. */
+/* Checks the options, BL_EUSAGE for those of video: images have no times, need no counting, and are decoded on the
+ * processor. */
 static int frames_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
@@ -58,6 +70,7 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
+    /* Scaled decoding is a property of libjpeg, which gives 8 bits. */
     if (config->jpeg_scale && config->pixels == BL_CHANNELS_GRAY16)
         return bl_error_set(e, BL_EUSAGE, "--jpeg-scale: --pixels gray16 takes no JPEG files, which have 8 bits");
     if (config->jpeg_scale == BL_JPEG_AUTO && !config->size.width)
@@ -72,7 +85,7 @@ static int frames_check(const void *values, struct bl_error *e)
     return bl_video_check_pixels(config, e);
 }
 
-/* Completes the options after they are checked. */
+/* Completes the options after the check: the pixel format follows from several of them. */
 static int frames_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     (void)warning, (void)e;
@@ -80,15 +93,15 @@ static int frames_prepare(void *values, struct bl_buffer *warning, struct bl_err
     return BL_OK;
 }
 
-/* The table of sequences has a column for the numbers that are missing between those of a folder's images. */
+/* The table has a column for the number of images that are missing: a folder with 1.png and 4.png misses 2. */
 static void frames_columns(const void *config, bool lists, struct bl_buffer *out)
 {
     (void)config, (void)lists;
     bl_buffer_text(out, "\tmissing");
 }
 
-/* The fields of a sequence: its pictures, and the number of each. Without --size the first image decides the size,
- * which the media module decodes. BL_EDATA: there is neither --size nor a row. */
+/* Sets the fields of a sequence: its pictures, and the number of each. Without --size the media module decodes the
+ * first image, whose size becomes that of the field. BL_EDATA: there is neither --size nor a row. */
 static int frames_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                          struct bl_fields *out, struct bl_error *e)
 {
@@ -106,6 +119,7 @@ static int frames_fields(const void *values, const struct bl_kind_env *env, cons
 
 static void frames_describe(const void *config, const struct bl_field *field, struct bl_buffer *out)
 {
+    /* The field frame_number is a scalar per step; the other field has the pictures. */
     if (field->rank == 0)
         bl_buffer_text(out, "the last number in each image's name, or -1");
     else
@@ -125,7 +139,7 @@ static const struct bl_kind_scan frames_scan = {
 };
 
 static const struct bl_kind_read frames_read = {
-    .memory = (int64_t)128 << 20, /* as video's */
+    .memory = (int64_t)128 << 20, /* bytes of one decoder, as for video */
     .times = BL_TIMES_NUMBERS,
     .fields = frames_fields,
     .open = bl_frames_forward_open_reader,

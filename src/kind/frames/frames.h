@@ -1,8 +1,8 @@
 /* Folders of images: a folder is a sequence, and its images in natural order are the steps. Size, fit and stride are
  * video's options. The steps of a field of pictures can be encoded as PNG files.
  *
- *     bload_png: bl_png_open once, then bl_png_encode for every step, and bl_png_close. Not for several threads at
- * once. */
+ * Calls: bl_png_open once, then bl_png_encode for every step, and bl_png_close. One thread may use an encoder at a
+ * time. */
 #ifndef BL_FRAMES_H
 #define BL_FRAMES_H
 
@@ -22,10 +22,10 @@ bool bl_png_can_encode(const struct bl_field *field);
 
 /* Opens an encoder for steps of this field, and the media module. BL_EUSAGE: its steps are no such pictures. */
 int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_error *e);
-/* NULL is accepted. */
+/* Closes the encoder; NULL is accepted. */
 void bl_png_close(struct bl_png *png);
 
-/* Encodes a step. *data: the file, until the next call. */
+/* Encodes a step. *data: the bytes of the PNG file, which are valid until the next call. */
 int bl_png_encode(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
 
 #endif

@@ -1,3 +1,10 @@
+/* Images: their orientation, reduced JPEG, the chroma of WebP, and the way from a file to an upright picture.
+ *
+ * FFmpeg decodes all formats. Four things are added, so that a picture is the one that other programs show: the
+ * orientation of each format, libjpeg-turbo for JPEG in reduced size or grey, libwebp's interpolation of chroma, and
+ * checks before and after a file is read. A file is decoded in these steps:
+ *
+ *     size and time -> header (image_header.c) -> memory -> bytes -> size and time -> orientation -> pixels */
 #include "kind/frames/image.h"
 
 #include <errno.h>
@@ -24,14 +31,14 @@
 
 /* --- orientation -------------------------------------------------------------------------------------------------- */
 
-#define PREFIX "Exif\0" /* and another zero byte: what stands before the TIFF data in JPEG */
+#define PREFIX "Exif\0" /* and the NUL of the string: the six bytes before the TIFF data in JPEG */
 #define PREFIX_SIZE 6
-#define TEXT_MAX ((size_t)256 << 10) /* bytes of a text that are looked at: EXIF data in hexadecimal has 128 KiB */
+#define TEXT_MAX ((size_t)256 << 10) /* bytes of a text that are looked at; EXIF data in hexadecimal has 128 KiB */
 
 enum { MARKER_SOS = 0xda, MARKER_APP1 = 0xe1, MARKER_FILL = 0xff };
 
 /* A part of a file in memory. Functions that take a span from the front of another one never go beyond its end,
- * whatever lengths a damaged file announces. */
+ * whatever lengths a damaged file states. */
 struct image_span {
     const uint8_t *data;
     size_t size;
@@ -48,7 +55,7 @@ static struct image_span span_skip(struct image_span s, size_t size)
     return (struct image_span){s.data + size, s.size - size};
 }
 
-/* Takes the bytes up to a zero byte, and leaves what follows it. */
+/* Takes the bytes up to a zero byte, and leaves the bytes behind it. */
 static struct image_span span_take_string(struct image_span *s)
 {
     const uint8_t *end = s->size ? memchr(s->data, 0, s->size) : NULL;
@@ -57,7 +64,8 @@ static struct image_span span_take_string(struct image_span *s)
     return string;
 }
 
-/* Returns the orientation in EXIF data, which are a TIFF file without pixels; 1 if the data are no such file. */
+/* Returns the orientation in EXIF data, which are a TIFF file without pixels: 1 to 8, and 1 (upright) if the data are
+ * no such file. */
 static int exif_orientation(struct image_span exif)
 {
     if (span_begins(exif, PREFIX, PREFIX_SIZE))
@@ -74,6 +82,7 @@ static int jpeg_orientation(struct image_span file)
 {
     for (size_t at = 2; file.size >= 4 && at <= file.size - 4 && file.data[at] == 0xff;) {
         int marker = file.data[at + 1];
+        /* Markers may be preceded by any number of bytes ff. */
         if (marker == MARKER_FILL) {
             at++;
             continue;
@@ -89,11 +98,13 @@ static int jpeg_orientation(struct image_span file)
     return 1;
 }
 
-/* As libwebp, the chunk counts only if the header of the extended format announces it. */
+/* Returns the orientation of a WebP file. As in libwebp, the chunk EXIF counts only if the header of the extended
+ * format (VP8X) announces it. */
 static int webp_orientation(struct image_span file)
 {
     const uint8_t exif_flag = 0x08;
     bool announced = false;
+    /* RIFF, its size and WEBP have 12 bytes; chunks follow. */
     for (struct image_span s = span_skip(file, 12); s.size >= 8;) {
         size_t size = AV_RL32(s.data + 4);
         struct image_span chunk = span_skip(s, 8);
@@ -103,6 +114,7 @@ static int webp_orientation(struct image_span file)
             announced = chunk.size && chunk.data[0] & exif_flag;
         if (span_begins(s, "EXIF", 4))
             return announced ? exif_orientation(chunk) : 1;
+        /* Chunks of an odd size have a byte of padding. */
         s = span_skip(s, 8 + size + (size & 1));
     }
     return 1;
@@ -132,7 +144,8 @@ static int profile_orientation(uint8_t *text, size_t size)
     return exif_orientation((struct image_span){text, digits / 2});
 }
 
-/* Finds the content of a text, which may be compressed; false: it is no profile of EXIF. */
+/* Finds the content of a text chunk, which may be compressed. Returns false if it is no profile of EXIF. Behind the
+ * keyword, zTXt has a method, and iTXt a flag, a method, a language and a translated keyword. */
 static bool text_find_profile(struct image_span name, struct image_span chunk, struct image_span *content,
                               bool *deflated)
 {
@@ -152,7 +165,7 @@ static bool text_find_profile(struct image_span name, struct image_span chunk, s
     return true;
 }
 
-/* Sets the orientation if the chunk's text is a profile of EXIF. BL_EFAIL: out of memory. */
+/* Sets the orientation if the chunk's text is a profile of EXIF; otherwise leaves it. BL_EFAIL: out of memory. */
 static int text_orientation(struct image_span name, struct image_span chunk, int *orientation, struct bl_error *e)
 {
     struct image_span content;
@@ -178,6 +191,7 @@ static int text_orientation(struct image_span name, struct image_span chunk, int
  * bits, its name, its content, and a checksum. */
 static int png_orientation(struct image_span file, int *orientation, struct bl_error *e)
 {
+    /* The signature has 8 bytes. */
     for (struct image_span s = span_skip(file, 8); s.size >= 12 && AV_RB32(s.data) <= s.size - 12;) {
         struct image_span chunk = {s.data + 8, AV_RB32(s.data)}, name = span_skip(s, 4);
         bool is_text = span_begins(name, "tEXt", 4) || span_begins(name, "zTXt", 4) || span_begins(name, "iTXt", 4);
@@ -207,13 +221,14 @@ int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, str
     return BL_OK;
 }
 
-/* Replaces the display matrix of a frame by that of an orientation. The table has the matrix of each orientation: its
- * columns say where the rows and columns of the picture go. */
+/* Replaces the display matrix of a frame by that of an orientation. The table has the matrix of each orientation of
+ * EXIF, in 16.16 fixed point without the factor: {a, b, c, d} maps a pixel (x, y) to (a x + c y, b x + d y). */
 static int image_set_orientation(AVFrame *frame, int orientation, struct bl_error *e)
 {
     static const int8_t turns[9][4] = {{1, 0, 0, 1}, {1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
                                        {0, 1, 1, 0}, {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
     const int8_t *turn = turns[orientation];
+    /* 1.0 in 16.16 and, for the last element, in 2.30 fixed point, as in MP4. */
     const int32_t one = 1 << 16;
     const int32_t matrix[9] = {turn[0] * one, turn[1] * one, 0, turn[2] * one, turn[3] * one, 0, 0, 0, 1 << 30};
     av_frame_remove_side_data(frame, AV_FRAME_DATA_DISPLAYMATRIX);
@@ -228,8 +243,8 @@ static int image_set_orientation(AVFrame *frame, int orientation, struct bl_erro
 
 /* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
-/* Decodes by libjpeg-turbo. *done: as bl_jpeg_decode_reduced. Warnings count as faults, since a damaged file must be
- * refused by FFmpeg, and LIMITSCANS bounds the time of a file with many scans. */
+/* Decodes by libjpeg-turbo. *done: as bl_jpeg_decode_reduced. Warnings count as faults, since FFmpeg then decides about
+ * a damaged file, and LIMITSCANS bounds the time of a file with many scans. */
 static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int shift, bool grey, AVFrame *frame,
                        bool *done, struct bl_error *e)
 {
@@ -238,6 +253,7 @@ static int jpeg_decode(tjhandle handle, const uint8_t *data, size_t size, int sh
     if (tjDecompressHeader3(handle, data, size, &width, &height, &sampling, &colours) != 0 || colours == TJCS_CMYK ||
         colours == TJCS_YCCK)
         return BL_OK;
+    /* Only a JPEG that is grey itself is decoded as grey; this tool converts colours itself. */
     grey = grey && colours == TJCS_GRAY;
     frame->format = grey ? AV_PIX_FMT_GRAY8 : AV_PIX_FMT_RGB24;
     frame->width = TJSCALED(width, factor);
@@ -262,6 +278,7 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
         return bl_error_memory(e);
     int code = jpeg_decode(handle, data, size, shift, grey, frame, done, e);
     (void)tjDestroy(handle);
+    /* A frame that was filled partly is not used. */
     if (!*done || code)
         av_frame_unref(frame);
     return code;
@@ -269,9 +286,9 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
 
 /* --- chroma of WebP ----------------------------------------------------------------------------------------------- */
 
-/* Makes four pixels of each chroma sample: a pixel is 9 parts of the nearest sample, 3 of each beside it, 1 of the
- * fourth. Beyond the edges, the first and the last sample repeat. near: the nearest line of chroma, far: the one
- * behind. */
+/* Makes four pixels of each chroma sample: a pixel is 9 parts of the nearest sample, 3 of each sample beside it, and 1
+ * of the fourth, of 16 parts in all ("fancy upsampling" in libwebp). Beyond the edges, the first and the last sample
+ * repeat. near: the nearest line of chroma, far: the second nearest one. */
 static void plane_upsample(const AVFrame *from, int plane, AVFrame *to)
 {
     int last_line = (from->height + 1) / 2 - 1, last = (from->width + 1) / 2 - 1;
@@ -308,6 +325,7 @@ static int webp_upsample(AVFrame *frame, struct bl_error *e)
         av_frame_free(&wide);
         return bl_error_memory(e);
     }
+    /* Luma has its full size already. */
     for (int y = 0; y < frame->height; y++)
         memcpy(wide->data[0] + (ptrdiff_t)y * wide->linesize[0], frame->data[0] + (ptrdiff_t)y * frame->linesize[0],
                (size_t)frame->width);
@@ -321,8 +339,8 @@ static int webp_upsample(AVFrame *frame, struct bl_error *e)
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
-#define BYTES_MAX ((int64_t)256 << 20) /* of an image file */
-#define SCANS_MAX 1000                 /* encoders make about ten */
+#define BYTES_MAX ((int64_t)256 << 20) /* of an image file, which is read into memory */
+#define SCANS_MAX 1000                 /* of a JPEG; encoders make about ten */
 #define RGB_BITS 24                    /* of a pixel that libjpeg-turbo decodes */
 #define AREA_ALIGNED 64                /* pixels that decoders add to the right and below */
 
@@ -344,7 +362,7 @@ static enum AVCodecID image_codec(const AVPacket *packet)
     return AV_CODEC_ID_NONE;
 }
 
-/* The file must be the one that was listed, before and after it is read. */
+/* Checks that the file is the one that was listed, by size and time. It is called before and after the read. */
 static int image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e)
 {
     struct stat status;
@@ -358,7 +376,8 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
     return BL_OK;
 }
 
-/* What an image's header says to its decoder: an image with a known header may not grow while it is decoded. */
+/* What the decoder of an image learns from the header: an image with a known header may not grow while it is decoded.
+ */
 struct image_setup {
     int64_t area;    /* pixels, the most that the decoder may take the image for */
     int64_t shorter; /* pixels, of the two sides; 0: not known */
@@ -366,7 +385,7 @@ struct image_setup {
 
 /* Checks that the image is of a supported format, fits the memory limit and has the wanted pixels, and reserves the
  * memory that decoding takes. With gray16 the numbers of a depth map stay as they are, or the image is refused: 8 bits
- * times 257 would be no distances. */
+ * times 257 would be no distances. BL_EDATA: the image cannot be used. */
 static int image_check_header(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                               const struct bl_kind_env *env, struct image_setup *setup, struct bl_error *e)
 {
@@ -376,6 +395,7 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
     if (!code && header.unsupported[0])
         code = bl_error_set(e, BL_EDATA, "not supported: %s", header.unsupported);
+    /* An unknown header is left to the decoder, which has its own limits. */
     if (code || !found)
         return code;
     if (channels == BL_CHANNELS_GRAY && header.bits < RGB_BITS)
@@ -393,6 +413,7 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     return bl_reservation_need(env->reservation, needed, e);
 }
 
+/* A file that cannot be opened, or has changed, is left to the reader, which reports it. */
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
                    const struct bl_kind_env *env, struct bl_error *e)
 {
@@ -424,8 +445,8 @@ static int image_load(const struct bl_image *image, int fd, const char *path, en
     return image_verify(image, fd, path, e);
 }
 
-/* Opens a decoder for the file in the packet. It must refuse damage rather than return a part of the picture. area: the
- * most pixels that the decoder accepts. The caller frees *context in any case. */
+/* Opens a decoder for the file in the packet. The decoder must refuse damage rather than return a part of the picture.
+ * area: the most pixels that it accepts. The caller frees *context in any case. */
 static int image_open_codec(AVCodecContext **context, const AVPacket *packet, int64_t area, struct bl_error *e)
 {
     const AVCodec *decoder = avcodec_find_decoder(image_codec(packet));
@@ -465,8 +486,8 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
-/* Decodes the file in the packet by FFmpeg, after the parts are removed that a strict decoder refuses, and that do not
- * matter for the pixels. */
+/* Decodes the file in the packet by FFmpeg. Before that, the parts are removed that a strict decoder refuses and that
+ * do not matter for the pixels. */
 static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, enum bl_channels channels,
                               AVFrame *frame, struct bl_error *e)
 {
@@ -490,9 +511,8 @@ out:
     return code;
 }
 
-/* Decodes the image, and has it turned as the file says. The orientation is read first, since decoding removes it from
- * the packet. Each scan of a JPEG is a pass over all of the picture, however few bytes it has, so their number is
- * limited. */
+/* Decodes the image and sets its orientation. The orientation is read first, since decoding removes it from the packet.
+ * Each scan of a JPEG is a pass over all of the picture, however few bytes it has, so their number is limited. */
 static int image_decode_upright(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
                                 AVFrame *frame, struct bl_error *e)
 {
@@ -505,6 +525,7 @@ static int image_decode_upright(AVPacket *packet, const struct image_setup *setu
             if (scans++ > SCANS_MAX)
                 return bl_error_set(e, BL_EDATA, "a JPEG of more than %d scans", SCANS_MAX);
         }
+        /* Halves the picture while its shorter side stays long enough. */
         while (shift < wanted.shift && setup->shorter >> (shift + 1) >= wanted.side)
             shift++;
         if (shift || grey)
@@ -526,6 +547,7 @@ int bl_image_decode(const struct bl_image *image, const char *path, struct bl_im
         return bl_error_memory(e);
     int code, fd = bl_opener_file(path);
     if (fd < 0) {
+        /* The listing has no bytes for these, so that no content can have changed. */
         bool unusable = image->bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
         code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
         goto out;

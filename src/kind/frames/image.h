@@ -1,5 +1,5 @@
 /* Decoding of image files: JPEG, PNG, BMP, WebP and TIFF. The orientation of an image and JPEG files at a reduced size
- * have functions of their own, since FFmpeg's results for them are not those wanted here. */
+ * have separate functions, because FFmpeg's results for them differ from those of other programs. */
 #ifndef BL_IMAGE_H
 #define BL_IMAGE_H
 
@@ -25,9 +25,9 @@ int bl_image_orientation(const uint8_t *data, size_t size, int *orientation, str
 
 /* --- reduced JPEG ------------------------------------------------------------------------------------------------- */
 
-/* JPEG files by libjpeg-turbo, which Pillow uses, too: for pixels that are equal to Pillow's, and at a part of their
- * size, where its transform computes fewer pixels, each close to the mean of those that it stands for. FFmpeg's own
- * (lowres) is off by up to 16 levels on grey, and shifted where colours have half the size. */
+/* JPEG files by libjpeg-turbo, which Pillow uses, too. Its pixels equal Pillow's. At a reduced size its transform
+ * computes fewer pixels, each close to the mean of those that it replaces. FFmpeg's reduction (lowres) is off by up to
+ * 16 levels on grey, and shifted where chroma has half the size. */
 
 /* Decodes a file in memory into an empty frame, RGB24 (or GRAY8 if grey, and the file is), of 1 / 2^shift of the width
  * and height, rounded up; shift: 0 to 3. *done false: libjpeg-turbo finds fault with it, or its colours are not RGB,
@@ -39,19 +39,19 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
 
 #define BL_IMAGE_SHIFT_MAX 3
 
-/* How an image is wanted. JPEG files are reduced while they are decoded: to 1 / 2^shift of their sides, by as large a
- * shift as leaves both at least that long. Other files, and those that only FFmpeg decodes, are not. Grey is made of
- * libjpeg-turbo's pixels where it decodes the file, as Pillow has them; 16-bit grey only of PNG and TIFF, whose numbers
- * FFmpeg does not change. */
+/* The request for an image. JPEG files are reduced while they are decoded, to 1 / 2^shift of their sides, by the
+ * largest shift that leaves both sides at least `side` long. Other files, and JPEG files that only FFmpeg decodes, keep
+ * their size. Grey is made from libjpeg-turbo's pixels where it decodes the file, as in Pillow. 16-bit grey is made
+ * only from PNG and TIFF, whose numbers FFmpeg does not change. */
 struct bl_image_wanted {
     enum bl_channels channels;
     int shift; /* at most, 0 to BL_IMAGE_SHIFT_MAX */
     int side;  /* pixels, at least 1 */
 };
 
-/* Decodes the image in this file into an empty frame, by a decoder of its own, with memory that is reserved. BL_EDATA:
- * not an image, or damaged, also if part of it decodes, or it needs more memory than the limit, or is not what is
- * wanted; BL_EFAIL: it cannot be read, or its size or time has changed. */
+/* Decodes the image in this file into an empty frame, by a new decoder, with reserved memory. BL_EDATA: the file is no
+ * image, is damaged (also if a part of it decodes), needs more memory than the limit, or does not have the requested
+ * pixels; BL_EFAIL: it cannot be read, or its size or time has changed. */
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
 

@@ -1,3 +1,8 @@
+/* Folders of images: their list in natural order, the numbers in their names, and the digest of their content.
+ *
+ * A number in a name may count pictures, or be a time or a size, and only the folder as a whole shows which. Examples:
+ * frame_0001.png, frame_0002.png, frame_0005.png count pictures, and two are missing; 00001_640x480.png has the number
+ * 480 in every name. */
 #include "kind/frames/image_folder.h"
 
 #include <dirent.h>
@@ -14,14 +19,16 @@
 #include "kind/input_stat.h"
 #include "kind/kind.h"
 
-/* The last three are refused by their header: a folder that has them lacks pictures without them. */
+/* AVIF and HEIC files are not decoded. They are listed so that their header refuses them: without them, a sequence
+ * would silently consist of the other images. */
 const char *const bl_image_extensions[] = {"jpg", "jpeg", "jfif", "png",  "bmp",  "webp",
                                            "tif", "tiff", "avif", "heic", "heif", NULL};
 
 /* Returns the last number before the extension, or -1: "img_00012.jpg" has 12, "001YG-3b.png" has 3, "cover.png" has
- * -1. */
+ * none. A number beyond 32 bits, such as a time in microseconds, counts as none. */
 static int32_t name_parse_number(const char *name)
 {
+    /* Digits of the extension do not count. */
     const char *dot = strrchr(name, '.'), *end = dot ? dot : name + strlen(name);
     while (end > name && !(end[-1] >= '0' && end[-1] <= '9'))
         end--;
@@ -32,11 +39,12 @@ static int32_t name_parse_number(const char *name)
     return bl_text_to_int(begin, (size_t)(end - begin), 0, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-/* Finds out what the numbers in the names are. Sampled frames have numbers that rise, whether they follow each other or
- * not; those of sizes (00001_640x480.png) repeat, or fall. Names that are a number of seconds (1305031102.175304.png)
- * count no pictures either. */
+/* Finds out whether the numbers in the names count pictures. Sampled frames have rising numbers, with gaps or without;
+ * sizes (00001_640x480.png) repeat or fall. Names that are a number of seconds (1305031102.175304.png) rise and count
+ * no pictures. If most numbers follow each other, a few others do not matter. */
 static void image_folder_judge_numbers(struct bl_image_folder *folder)
 {
+    /* bare: an image has no digits in its name, as "cover.png" beside numbered frames. */
     size_t follow = 0;
     bool rise = folder->count > 0 && folder->image[0].number >= 0, bare = false;
     for (size_t i = 0; i < folder->count; i++) {
@@ -59,6 +67,7 @@ int32_t bl_image_folder_number(const struct bl_image_folder *folder, size_t i)
     return folder->numbered ? folder->image[i].number : -1;
 }
 
+/* Files that ffmpeg writes begin with number 1, which is the frame at position 0. */
 int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, double *position, struct bl_error *e)
 {
     const struct bl_image *image = &folder->image[i];
@@ -85,6 +94,7 @@ static int image_folder_add(struct bl_image_folder *folder, const char *name, co
     return BL_OK;
 }
 
+/* For qsort(3). */
 static int image_compare_names(const void *a, const void *b)
 {
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
@@ -97,11 +107,13 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
 {
     int code = BL_OK;
     while (!code) {
+        /* readdir returns NULL both at the end and after a failure; errno tells them apart. */
         errno = 0;
         const struct dirent *entry = readdir(directory);
         struct stat status;
         if (!entry)
             return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
+        /* Hidden files are no images of the user: macOS writes ._0001.jpg beside 0001.jpg. */
         if (entry->d_name[0] == '.' || !bl_path_has_extension(entry->d_name, bl_image_extensions))
             continue;
         if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
@@ -113,6 +125,7 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
             continue;
         if (!S_ISREG(status.st_mode))
             status.st_size = 0; /* a pipe or a device: reading reports it */
+        /* The size covers images that the pattern excludes, too, because the digest does. */
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
             code = image_folder_add(folder, entry->d_name, &status, e);
@@ -128,6 +141,7 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
     int code = image_folder_read(folder, directory, path, pattern, e);
     closedir(directory);
+    /* qsort must not get a NULL pointer, which an empty list has. */
     if (folder->count)
         qsort(folder->image, folder->count, sizeof *folder->image, image_compare_names);
     image_folder_judge_numbers(folder);
@@ -142,6 +156,7 @@ static int image_folder_digest(const struct bl_image_folder *folder, const char 
     struct bl_buffer all = {0}, file = {0};
     int code;
     for (size_t i = 0; i < folder->count; i++) {
+        /* Both ends of each image are read, as for any other input. */
         uint64_t image;
         bl_buffer_clear(&file);
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
@@ -165,6 +180,7 @@ out:
     return code;
 }
 
+/* The pattern of --images does not matter here: another pattern gives another list of the same folder. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
 {
     struct bl_image_folder folder;
@@ -182,12 +198,14 @@ void bl_image_folder_free(struct bl_image_folder *folder)
     for (size_t i = 0; i < folder->count; i++)
         free(folder->image[i].name);
     free(folder->image);
+    /* The object is empty again, and may be listed into again. */
     *folder = (struct bl_image_folder){0};
 }
 
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end)
 {
     int64_t missing = 0;
+    /* Between 3 and 6 two numbers are missing. Images without a number are skipped. */
     for (size_t i = begin + 1; i < end && folder->consecutive; i++) {
         int64_t before = folder->image[i - 1].number, number = folder->image[i].number;
         if (before >= 0 && number > before)

@@ -1,3 +1,10 @@
+/* Headers of images: sizes, depths and the memory of decoding, read through a small window, and repairs of TIFF tags.
+ *
+ * A scan checks the header of each image without decoding it. The figures must be at least those of the decoder, since
+ * they bound its memory. Example of a PNG: bytes 16..19 are the width, 20..23 the height (big-endian), byte 24 the
+ * depth and byte 25 the colour type:
+ *
+ *     89 50 4e 47 0d 0a 1a 0a  00 00 00 0d 49 48 44 52  00 00 02 80  00 00 01 e0  08 02      640 x 480, 8 bits, RGB */
 #include "kind/frames/image_header.h"
 
 #include <inttypes.h>
@@ -28,10 +35,12 @@ static uint32_t tiff_read(const uint8_t *data, int bytes, bool big_endian)
     return value;
 }
 
-/* Whether the tag is an array of this number alone, which is what decoders assume without the tag. */
+/* Returns whether the tag is an array of this number alone, which decoders assume where the tag is absent. Two shorts
+ * lie in the entry itself. */
 static bool tiff_entry_is(const uint8_t *entry, const uint8_t *data, size_t size, bool big_endian, uint32_t usual)
 {
     uint32_t type = tiff_read(entry + 2, 2, big_endian), count = tiff_read(entry + 4, 4, big_endian);
+    /* Up to two shorts lie in the entry; more of them at the offset that the entry has. */
     size_t offset = count <= 2 ? (size_t)(entry + 8 - data) : tiff_read(entry + 8, 4, big_endian);
     if (type != TIFF_SHORT || offset > size || count > (size - offset) / 2 || count > ARRAY_MAX)
         return false;
@@ -42,8 +51,8 @@ static bool tiff_entry_is(const uint8_t *entry, const uint8_t *data, size_t size
     return true;
 }
 
-/* Whether the pixels depend on the tag. The list also has tags that FFmpeg does not know, and without which a picture
- * would be another: the tables for JPEG, camera raw. */
+/* Returns whether the pixels depend on the tag. The list also has tags that FFmpeg does not know, and without which a
+ * picture would be another one: the tables for JPEG, and those of raw images of cameras. */
 static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t size, bool big_endian)
 {
     static const uint16_t pixels[] = {254, 256, 257, 258, 259, 262, 266, 273, 277,   278,   279,   282,
@@ -59,9 +68,10 @@ static bool tiff_entry_matters(const uint8_t *entry, const uint8_t *data, size_t
     return false;
 }
 
-/* Finds the entries of the first directory; false: there is no whole one. */
+/* Finds the entries of the first directory. Returns false if the file does not contain all of them. */
 static bool tiff_find_entries(const uint8_t *data, size_t size, bool big_endian, size_t *entries, size_t *count)
 {
+    /* Bytes 4 to 7 of the file are the offset of the first directory. */
     size_t directory = size < 8 ? size : tiff_read(data + 4, 4, big_endian);
     if (directory > size || size - directory < 2)
         return false;
@@ -70,6 +80,7 @@ static bool tiff_find_entries(const uint8_t *data, size_t size, bool big_endian,
     return size - *entries >= *count * ENTRY;
 }
 
+/* Moves the entries that matter to the front, and the offset of the next directory behind them. */
 void bl_tiff_drop_notes(uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
@@ -86,6 +97,7 @@ void bl_tiff_drop_notes(uint8_t *data, size_t size)
     header[big_endian] = (uint8_t)kept;
 }
 
+/* 0 as white would make the decoder invert the numbers of a depth map. */
 void bl_tiff_keep_numbers(uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
@@ -93,12 +105,14 @@ void bl_tiff_keep_numbers(uint8_t *data, size_t size)
     if (!tiff_find_entries(data, size, big_endian, &at, &count))
         return;
     for (uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
+        /* The low byte of the number. */
         if (tiff_read(entry, 2, big_endian) == TIFF_PHOTOMETRIC && tiff_read(entry + 4, 4, big_endian) == 1 &&
             tiff_entry_is(entry, data, size, big_endian, TIFF_WHITE_IS_ZERO))
             entry[8 + big_endian] = TIFF_BLACK_IS_ZERO;
     }
 }
 
+/* Some writers fill palettes with 8 bits where 16 are specified: then all high bytes are 0, and the picture black. */
 void bl_tiff_widen_palette(uint8_t *data, size_t size)
 {
     bool big_endian = size > 0 && data[0] == 'M';
@@ -113,6 +127,7 @@ void bl_tiff_widen_palette(uint8_t *data, size_t size)
         if (colours < 3 || colours > COLOURS_MAX || map > size || colours > (size - map) / 2)
             return;
         uint8_t high = 0;
+        /* The high byte of each number of the palette. */
         for (size_t i = 0; i < colours; i++)
             high |= data[map + 2 * i + !big_endian];
         for (size_t i = 0; i < colours && !high; i++)
@@ -130,7 +145,7 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
     for (const uint8_t *entry = data + at; count > 0; count--, entry += ENTRY) {
         uint32_t type = tiff_read(entry + 2, 2, big_endian);
         int bytes = type == TIFF_BYTE ? 1 : type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
-        bool is_number = bytes && tiff_read(entry + 4, 4, big_endian) == 1; /* a single one */
+        bool is_number = bytes && tiff_read(entry + 4, 4, big_endian) == 1; /* the tag has one value */
         if (tiff_read(entry, 2, big_endian) != TIFF_ORIENTATION || !is_number)
             continue;
         uint32_t number = tiff_read(entry + 8, bytes, big_endian);
@@ -142,12 +157,12 @@ int bl_tiff_orientation(const uint8_t *data, size_t size)
 
 /* --- header ------------------------------------------------------------------------------------------------------- */
 
-#define SEGMENTS_MAX 65536          /* of a JPEG, or chunks of a WebP, before its picture */
-#define TAGS_MAX 65535              /* of a TIFF */
+#define SEGMENTS_MAX 65536          /* segments of a JPEG, or chunks of a WebP, before the picture */
+#define TAGS_MAX 65535              /* of a TIFF: the count has 16 bits */
 #define PAGES_MAX 1000              /* of a TIFF that are counted */
 #define ALIGNED 64                  /* pixels that decoders may add to the right and below */
 #define BASE ((int64_t)4 << 20)     /* bytes: contexts, lines */
-#define DEPTH_MAX 64                /* bits: of larger ones it does not matter how many they are */
+#define DEPTH_MAX 64                /* bits: larger depths are refused anyway */
 #define SIDE_MAX ((int64_t)1 << 24) /* pixels: keeps products within 64 bits */
 
 /* Records why the image is not supported. The first reason counts. */
@@ -157,7 +172,7 @@ static void header_refuse(struct bl_image_header *h, const char *what)
         snprintf(h->unsupported, sizeof h->unsupported, "%s", what);
 }
 
-/* Whether the file has these bytes at an offset, which are the digits of the number big_endian. */
+/* Returns whether the file has these bytes at an offset; they are the digits of the number big_endian. */
 static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_endian)
 {
     return bl_window_number(b, at, size, true) == big_endian && !b->ended;
@@ -173,6 +188,7 @@ enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                   
 static void png_check(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 8;
+    /* The search may run beyond the end of a file whose picture is sound. */
     bool ended = b->ended;
     for (int i = 0; i < SEGMENTS_MAX && !b->ended && !b->code; i++) {
         uint64_t name = bl_window_number(b, at + 4, 4, true);
@@ -189,7 +205,7 @@ static void png_check(struct bl_window *b, struct bl_image_header *h)
 }
 
 /* Reads the chunk IHDR, which is always first. channels: by the colour type (0 grey, 2 RGB, 3 palette, 4 and 6 with
- * transparency), as decoders may give them: transparency in a chunk of its own makes another channel. */
+ * transparency), as decoders may return them: a separate chunk of transparency makes another channel. */
 static void png_read(struct bl_window *b, struct bl_image_header *h)
 {
     static const int channels[8] = {2, 1, 4, 1, 2, 1, 4, 1};
@@ -203,10 +219,11 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     png_check(b, h);
 }
 
-/* The oldest header has 12 bytes and sides of 16 bits. In later ones a negative height says that the first line is the
- * uppermost. */
+/* Reads the header of a BMP. The oldest one has 12 bytes and sides of 16 bits. In later ones a negative height says
+ * that the first line is the uppermost. */
 static void bmp_read(struct bl_window *b, struct bl_image_header *h)
 {
+    /* The size of the header stands at its beginning and tells the versions apart. */
     bool old = bl_window_number(b, 14, 4, false) == 12;
     int depth = (int)bl_window_number(b, old ? 24 : 28, 2, false);
     int32_t height = (int32_t)(uint32_t)bl_window_number(b, 22, 4, false);
@@ -237,18 +254,19 @@ static void jpeg_read_frame(struct bl_window *b, int64_t at, int marker, struct 
     h->grey = components == 1;
     h->bits = components == 3 ? samples : 8 * whole;
     h->bits *= h->depth > 8 ? 2 : 1;
+    /* SOF2, SOF6, SOF10 and SOF14 are progressive: decoders keep their coefficients, too. */
     h->beside = 4 + ((marker & 3) == 2 ? 3 * h->bits : 0);
 }
 
-/* Looks for the frame: its markers are SOF0 to SOF15, among which DHT (c4), JPG (c8) and DAC (cc) lie, and that of
- * JPEG-LS (f7). Markers without a length are TEM (01), RST0 to RST7 (d0 to d7) and SOI (d8). */
+/* Finds the frame. Its markers are SOF0 to SOF15 (c0 to cf), among which DHT (c4), JPG (c8) and DAC (cc) lie, and that
+ * of JPEG-LS (f7). Markers without a length are TEM (01), RST0 to RST7 (d0 to d7) and SOI (d8). */
 static void jpeg_read(struct bl_window *b, struct bl_image_header *h)
 {
     int64_t at = 2;
     for (int i = 0; i < SEGMENTS_MAX && !b->ended && !b->code; i++) {
         int marker = (int)bl_window_number(b, at + 1, 1, true);
         if (bl_window_number(b, at, 1, true) != 0xff || marker == 0xff) {
-            at++; /* filled up, or lost: the next marker is looked for */
+            at++; /* padding, or a lost place: the search goes on to the next marker */
             continue;
         }
         if ((marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc) ||
@@ -265,8 +283,8 @@ static void jpeg_read(struct bl_window *b, struct bl_image_header *h)
 
 enum { WEBP_CANVAS = 0x56503858, WEBP_LOSSY = 0x56503820, WEBP_LOSSLESS = 0x5650384c }; /* VP8X, VP8, VP8L */
 
-/* Reads the size of a picture, or of the canvas. A lossless picture has width - 1 and height - 1 in 14 bits each, a
- * lossy one both sides in 14 bits, the canvas both minus 1 in 24 bits. */
+/* Reads the size of a picture or of the canvas. A lossless picture has width - 1 and height - 1 in 14 bits each, a
+ * lossy one both sides in 14 bits, and the canvas both sides minus 1 in 24 bits. */
 static void webp_read_chunk(struct bl_window *b, int64_t at, uint64_t name, struct bl_image_header *h)
 {
     if (name == WEBP_CANVAS) {
@@ -286,8 +304,8 @@ static void webp_read_chunk(struct bl_window *b, int64_t at, uint64_t name, stru
     h->width = width > h->width ? width : h->width;
     h->height = height > h->height ? height : h->height;
     h->bits = lossless ? 32 : h->bits ? h->bits : 12;
-    h->beside = lossless ? 16 : h->bits > 12 ? 48 : 8; /* a plane of transparency is an image without loss */
-    h->beside += lossless ? 0 : 24;                    /* chroma in the size of luma */
+    h->beside = lossless ? 16 : h->bits > 12 ? 48 : 8; /* a plane of transparency is a lossless image */
+    h->beside += lossless ? 0 : 24;                    /* chroma in the size of luma (webp_upsample) */
 }
 
 static void webp_read(struct bl_window *b, struct bl_image_header *h)
@@ -297,6 +315,7 @@ static void webp_read(struct bl_window *b, struct bl_image_header *h)
         uint64_t name = bl_window_number(b, at, 4, true);
         int64_t size = (int64_t)bl_window_number(b, at + 4, 4, false);
         bool picture = name == WEBP_LOSSY || name == WEBP_LOSSLESS;
+        /* The content of a chunk follows its name and size. */
         if (picture || name == WEBP_CANVAS)
             webp_read_chunk(b, at + 8, name, h);
         if (picture)
@@ -320,14 +339,14 @@ enum {
     TIFF_TILE_WIDTH = 322,
 };
 
-/* The tags of a directory that matter here. Of a tag that is there twice the larger value counts: decoders differ. */
+/* The tags of a directory that are needed here. Of a repeated tag the larger value counts, since decoders differ. */
 struct tiff_tags {
     int64_t width, height, depth, samples, photometric, compression, tile, planes, format, fill;
     int64_t new_subfile, subfile;
     int64_t next; /* where the next directory is; 0: there is none */
 };
 
-/* The first value of a tag: a byte, a short or a long. */
+/* Returns the first value of a tag: a byte, a short or a long. Values of up to 4 bytes lie in the entry itself. */
 static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endian)
 {
     int type = (int)bl_window_number(b, entry + 2, 2, big_endian), size = type == 1 ? 1 : type == 3 ? 2 : 4;
@@ -371,8 +390,8 @@ static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endi
     b->ended = ended; /* files that end with the last tag have no next directory */
 }
 
-/* Refuses a file of several pages. A next directory that lies beyond the end, or has no size, is none. Smaller copies
- * of a picture (bit 0 of NewSubfileType, or SubfileType 2), and masks (bit 2), are no pages. */
+/* Refuses a file of several pages. A next directory that lies beyond the end, or has no size, does not count. Smaller
+ * copies of a picture (bit 0 of NewSubfileType, or SubfileType 2), and masks (bit 2), are no pages. */
 static void tiff_count_pages(struct bl_window *b, int64_t first, bool big_endian, int64_t next,
                              struct bl_image_header *h)
 {
@@ -390,7 +409,8 @@ static void tiff_count_pages(struct bl_window *b, int64_t first, bool big_endian
         snprintf(h->unsupported, sizeof h->unsupported, "a TIFF of %d pages: write each to a file of its own", pages);
 }
 
-/* FFmpeg decodes strips of unsigned numbers. It ignores the range that YCbCr is in. */
+/* Refuses what FFmpeg does not decode, or decodes wrongly: it decodes strips of unsigned numbers, and ignores the range
+ * of YCbCr. */
 static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
 {
     if (t->format == 3)
@@ -419,7 +439,8 @@ static void tiff_check(const struct tiff_tags *t, struct bl_image_header *h)
         header_refuse(h, "a TIFF in Lab: write it as RGB");
 }
 
-/* A strip is inflated at once, and may be the entire picture: so the decoder needs the picture's memory twice. */
+/* Reads the header of a TIFF. A strip is inflated at once and may be the entire picture, so that the decoder needs the
+ * picture's memory twice. */
 static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
 {
     bool big_endian = bl_window_number(b, 0, 1, true) == 'M';
@@ -442,7 +463,7 @@ static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
 
 /* --- all formats -------------------------------------------------------------------------------------------------- */
 
-/* Files that are known, and not read. */
+/* Refuses formats that are recognized and not decoded, with advice. */
 static void header_read_other(struct bl_window *b, struct bl_image_header *h)
 {
     static const struct {
@@ -462,6 +483,7 @@ static void header_read_other(struct bl_window *b, struct bl_image_header *h)
                  {0, 8, 0x0000000c4a584c20, "JPEG XL: convert it to PNG"},
                  {0, 2, 0xff0a, "JPEG XL: convert it to PNG"},
                  {0, 8, 0x0000000c6a502020, "JPEG 2000: convert it to PNG"}};
+    /* A file that is shorter than a mark is no fault here. */
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (bytes_are(b, known[i].at, known[i].size, known[i].bytes))
             header_refuse(h, known[i].what);
@@ -469,7 +491,7 @@ static void header_read_other(struct bl_window *b, struct bl_image_header *h)
     }
 }
 
-/* Reads the header by the format that the first bytes show. */
+/* Reads the header in the format that the first bytes show. */
 static void header_read(struct bl_window *b, struct bl_image_header *h)
 {
     if (bytes_are(b, 0, 3, 0xffd8ff))

@@ -1,3 +1,8 @@
+/* Frames of folders: counting folders and clips, reading pieces, and the PNG encoder. Part of the media module.
+ *
+ * A step is every stride-th image. A row of a folder of 10 images with --stride 3 has 4 steps: images 0, 3, 6 and 9.
+ * The scan reads the header of each of them, which decides whether it can be decoded in the memory that decoders may
+ * take; the pixels are decoded only when a piece is read. */
 #include "kind/frames/read.h"
 
 #include <inttypes.h>
@@ -13,15 +18,17 @@
 
 /* --- PNG encoder -------------------------------------------------------------------------------------------------- */
 
+/* One encoder is used for all steps of an export; each step becomes a file. */
+
 struct bl_png {
     AVCodecContext *encoder;
     AVFrame *frame;
     AVPacket *packet;
-    size_t row; /* bytes */
-    bool swaps; /* PNG has the high byte first */
+    size_t row; /* bytes of a row of pixels in a step */
+    bool swaps; /* the samples have 16 bits, and PNG has the high byte first */
 };
 
-/* Makes an error of a negative code of FFmpeg's encoder. */
+/* Returns BL_OK, or records the error for a negative code of FFmpeg's encoder. */
 static int folder_check_png(int code, struct bl_error *e)
 {
     if (code >= 0)
@@ -31,9 +38,10 @@ static int folder_check_png(int code, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "cannot encode as PNG: %s", av_err2str(code));
 }
 
-/* Opens the codec, and makes the frame and the packet that all steps share. */
+/* Opens the codec, and makes the frame and the packet, which all steps share. */
 static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPixelFormat pixels, struct bl_error *e)
 {
+    /* Distributions build FFmpeg without some encoders. */
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
     if (!codec)
         return bl_error_set(e, BL_EFAIL, "this FFmpeg cannot encode PNG: use --as npy");
@@ -44,9 +52,10 @@ static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPi
         return bl_error_memory(e);
     png->frame->format = png->encoder->pix_fmt = pixels;
     png->frame->height = png->encoder->height = (int)field->shape[0];
+    /* FFmpeg requires a time base; a picture has no time. */
     png->frame->width = png->encoder->width = (int)field->shape[1];
     png->encoder->time_base = (AVRational){1, 1};
-    png->encoder->thread_count = 1; /* then each frame is given back at once */
+    png->encoder->thread_count = 1; /* with one thread each frame has its packet at once */
     BL_TRY(folder_check_png(avcodec_open2(png->encoder, codec, NULL), e));
     return folder_check_png(av_frame_get_buffer(png->frame, 0), e);
 }
@@ -54,7 +63,9 @@ static int png_start(struct bl_png *png, const struct bl_field *field, enum AVPi
 int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struct bl_error *e)
 {
     int64_t channels = field->rank == 2 ? 1 : field->shape[2];
+    /* bl_png_can_encode has checked the types and channels. */
     enum AVPixelFormat pixels = channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
+    /* The encoder takes 16 bits in PNG's own order of bytes. */
     if (field->dtype == BL_U16)
         pixels = AV_PIX_FMT_GRAY16BE;
     *out = NULL;
@@ -85,12 +96,14 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
                           struct bl_error *e)
 {
     av_packet_unref(png->packet);
+    /* The encoder may still refer to the last frame. */
     BL_TRY(folder_check_png(av_frame_make_writable(png->frame), e));
     for (int y = 0; y < png->frame->height; y++) {
         const uint8_t *from = step + (size_t)y * png->row;
         uint8_t *to = png->frame->data[0] + (ptrdiff_t)y * png->frame->linesize[0];
         if (!png->swaps)
             memcpy(to, from, png->row);
+        /* i ^ 1 is the other byte of the same sample. */
         for (size_t i = 0; png->swaps && i < png->row; i++)
             to[i] = from[i ^ 1];
     }
@@ -103,9 +116,9 @@ int bl_png_encoder_encode(struct bl_png *png, const uint8_t *step, const uint8_t
 
 /* --- scanning ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the images of one sequence can be decoded with the memory that they may take, and have the wanted pixels:
- * every stride-th image from begin on, below end. path: of the folder. BL_EDATA, with the image's name, if one of them
- * cannot. */
+/* Checks the images of one sequence by their headers: whether they can be decoded with the memory that they may take,
+ * and have the wanted pixels. They are every stride-th image from begin on, below end. path: of the folder. BL_EDATA,
+ * with the image's name, if one of them cannot be used. */
 static int frames_check_headers(const struct bl_image_folder *folder, size_t begin, size_t end, const char *path,
                                 const struct bl_video_config *config, const struct bl_kind_env *env, struct bl_error *e)
 {
@@ -113,6 +126,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
     enum bl_channels channels = (enum bl_channels)config->pixels;
     int code = BL_OK;
     for (size_t i = begin; i < end && !code; i += (size_t)config->stride) {
+        /* A folder may have a million images, and each header costs an open. */
         if (bl_cancelled(env->cancel)) {
             code = bl_error_set(e, BL_ECANCEL, "cancelled");
             break;
@@ -130,7 +144,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
 }
 
 /* Counts the clips of a list. The lines of one folder follow each other in most lists, so the counter keeps the folder
- * that it read last, and the fault if reading it failed: every line of that folder reports the same. */
+ * that it read last, and the fault if that failed: every line of the folder then has the same reason. */
 struct frames_counter {
     struct bl_list_counter list;
     const struct bl_video_config *config;
@@ -141,7 +155,7 @@ struct frames_counter {
     struct bl_error fault;
 };
 
-/* Forgets the folder of the counter, and its fault. */
+/* Forgets the folder of the counter and its fault. */
 static void clips_leave_folder(struct frames_counter *c)
 {
     bl_image_folder_free(&c->folder);
@@ -151,8 +165,8 @@ static void clips_leave_folder(struct frames_counter *c)
     bl_error_clear(&c->fault);
 }
 
-/* Lists the images of a sequence: those that match --images. BL_EDATA: there is none, or they are too many for the
- * int32 of frame_number. The caller frees *folder in any case. */
+/* Lists the images of a sequence, which are those that match --images. BL_EDATA: there is none, or there are more than
+ * an int32 can number (frame_number). The caller frees *folder in any case. */
 static int frames_list_images(struct bl_image_folder *folder, const char *path, const struct bl_video_config *config,
                               struct bl_error *e)
 {
@@ -163,10 +177,11 @@ static int frames_list_images(struct bl_image_folder *folder, const char *path, 
     return BL_OK;
 }
 
-/* Makes path the folder of the counter, unless it is already. The hash covers all images, whatever --images selects, as
- * that of a folder without a list does. BL_EDATA: the folder is unusable. */
+/* Makes path the folder of the counter, unless it is already. The digest covers all images, whatever --images selects,
+ * as does the digest of a folder without a list. BL_EDATA: the folder is unusable. */
 static int clips_enter_folder(struct frames_counter *c, const char *path, struct bl_error *e)
 {
+    /* The content and the list are read together, so that they are of one moment. */
     if (!c->path || strcmp(c->path, path) != 0) {
         clips_leave_folder(c);
         c->path = strdup(path);
@@ -180,11 +195,13 @@ static int clips_enter_folder(struct frames_counter *c, const char *path, struct
     return bl_error_pass(e, c->code, &c->fault);
 }
 
-/* Sets which images the clip has: from *begin on, below *end. BL_EDATA: none of them is in the folder. */
+/* Sets the images of the clip: from *begin on, below *end. A clip may end behind the folder's end, which is noted in
+ * the row. BL_EDATA: none of its images is in the folder. */
 static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
     int64_t count = (int64_t)c->folder.count;
+    /* Numbers of frames are places in the sorted list, from 0 on. */
     if (clip->by_time)
         return bl_error_set(e, BL_EDATA, "images have no times: give start_frame and end_frame");
     *begin = clip->first < 0 ? 0 : clip->first;
@@ -199,11 +216,13 @@ static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *
     return BL_OK;
 }
 
-/* Fills in what a row of the list has from its folder: bytes, content, length, and the images of the clip. */
+/* Fills in what a row of the list takes from its folder: bytes, content, length, missing numbers, and the images of the
+ * clip. */
 static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row, struct bl_error *e)
 {
     struct frames_counter *c = (struct frames_counter *)counter;
     int64_t begin = 0, end = 0, stride = c->config->stride;
+    /* The columns have values in skipped rows, too. */
     int code = clips_enter_folder(c, counter->path.open_path.data, e);
     row->bytes = c->folder.bytes;
     row->content = c->content;
@@ -213,10 +232,11 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
         code = frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, counter->env, e);
     if (code)
         return code;
+    /* The last step of a clip may have fewer than stride images behind it. */
     row->length = (end - begin + stride - 1) / stride;
     bl_buffer_printf(&counter->extra, "\t%" PRId64,
                      bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end));
-    if (bl_clip_is_whole(&counter->clip)) /* it is read as a folder is that no list names */
+    if (bl_clip_is_whole(&counter->clip)) /* such a clip is read like a folder without a list */
         return BL_OK;
     row->clip_begin = begin;
     row->clip_end = end;
@@ -237,8 +257,11 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
     struct frames_counter *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    c->list = (struct bl_list_counter){
-        .base.close = frames_counter_close, .env = env, .fill_clip = frames_clips_fill, .unusable = "\t0"};
+    c->list = (struct bl_list_counter){/* An unusable line has 0 missing numbers. */
+                                       .base.close = frames_counter_close,
+                                       .env = env,
+                                       .fill_clip = frames_clips_fill,
+                                       .unusable = "\t0"};
     c->config = config;
     *counter = &c->list.base;
     return BL_OK;
@@ -247,7 +270,7 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Reads images into blocks. A reader keeps the folder of its last piece, since the pieces of a sequence often follow
- * each other, and lists it again if the row is of another folder. */
+ * each other; it lists the folder again only for a row of another folder. */
 struct frames_reader {
     struct bl_reader base;
     const struct bl_video_config *config;
@@ -260,12 +283,13 @@ struct frames_reader {
     struct bl_image_folder folder;
 };
 
-/* Lists the folder, which must be as it was at the scan. */
+/* Lists the folder, which must have as many bytes of images as at the scan. */
 static int frames_list_folder(struct bl_image_folder *folder, const struct bl_video_config *config,
                               const struct bl_row *row, struct bl_error *e)
 {
     struct bl_error fault = {0};
     int code = bl_image_folder_list(folder, row->path, config->images, &fault);
+    /* A row whose bytes are not known (-1) has nothing to compare. */
     if (code == BL_EDATA && row->bytes >= 0)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no longer a folder", row->path);
     if (code)
@@ -277,12 +301,13 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     return BL_OK;
 }
 
-/* Decodes an image of the folder path into the frame, and sets where the picture lies in it. Images may be turned, so
- * with --jpeg-scale auto both of their sides must stay as long as the longer one of --size. */
+/* Decodes an image of the folder `path` into the frame, and sets where the picture lies in it. Images may be turned by
+ * their orientation, so that with --jpeg-scale auto both sides must stay as long as the longer one of --size. */
 static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
                                const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
                                struct bl_error *e)
 {
+    /* --jpeg-scale: powers of two by which libjpeg-turbo reduces a picture while it decodes. */
     static const int shift[] = {
         [BL_JPEG_WHOLE] = 0, [BL_JPEG_HALF] = 1, [BL_JPEG_QUARTER] = 2, [BL_JPEG_AUTO] = BL_IMAGE_SHIFT_MAX};
     int side = config->size.width > config->size.height ? config->size.width : config->size.height;
@@ -307,12 +332,14 @@ int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const
 {
     struct bl_image_folder folder;
     struct bl_geometry geometry = {0};
+    /* The first image decides the size of the field. */
     AVFrame *frame = av_frame_alloc();
     int code = frames_list_folder(&folder, config, row, e);
     if (code)
         goto out;
     if (!frame)
         code = bl_error_memory(e);
+    /* The list may have become shorter since the scan. */
     else if ((size_t)row->clip_begin >= folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
     else
@@ -324,7 +351,7 @@ out:
     return code;
 }
 
-/* Forgets the folder of the reader: the next piece lists it again. */
+/* Forgets the folder of the reader; the next piece lists it again. */
 static void frames_reader_leave(struct frames_reader *r)
 {
     bl_image_folder_free(&r->folder);
@@ -341,7 +368,8 @@ static void frames_reader_close(struct bl_reader *reader)
     free(r);
 }
 
-/* The folder's images must be those of the scan. Each is checked again by size and time when it is read. */
+/* Checks that the folder has the images of the scan, by their digest. Each image is checked again by size and time when
+ * it is read. */
 static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
 {
     int64_t bytes;
@@ -355,11 +383,12 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
     return BL_OK;
 }
 
-/* Whether the folder has as many images as the scan counted, or those of a clip. */
+/* Checks that the folder has as many images as the scan counted, or contains those of the clip. */
 static int frames_verify_count(const struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     int64_t count = (int64_t)r->folder.count, stride = r->config->stride;
     bool is_clip = row->clip_end > 0;
+    /* Fewer than stride images may follow the last step. */
     int64_t images = is_clip ? row->clip_end - row->clip_begin : count, steps = (images + stride - 1) / stride;
     if (is_clip && row->clip_end > count)
         return bl_error_set(e, BL_EDATA, "the clip ends with image %" PRId64 ", the folder has %" PRId64,
@@ -370,10 +399,11 @@ static int frames_verify_count(const struct frames_reader *r, const struct bl_ro
     return BL_OK;
 }
 
-/* Makes the row's folder that of the reader. The names and contents are hashed once for each folder, since that reads
- * both ends of every image. */
+/* Makes the row's folder that of the reader. The digest is computed once for each folder, since it reads both ends of
+ * every image. */
 static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
+    /* The folder is at hand: only the clip may be another one. */
     if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
         return frames_verify_count(r, row, e);
     frames_reader_leave(r);
@@ -385,13 +415,14 @@ static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row
     return r->path ? BL_OK : bl_error_memory(e);
 }
 
-/* Decodes one image and converts it into a step of the block, at out. */
+/* Decodes one image and converts it into a step of the block, at out. All pictures of a field have one size. */
 static int frames_reader_read_step(struct frames_reader *r, const struct bl_image *image, uint8_t *out,
                                    struct bl_error *e)
 {
     struct bl_geometry geometry;
     if (bl_cancelled(r->env->cancel))
         return bl_error_set(e, BL_ECANCEL, "cancelled");
+    /* A decoder's process that gives no sign for too long is ended as hanging. */
     bl_cancel_beat(r->env->cancel);
     BL_TRY(frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e));
     if (geometry.width != r->size.width || geometry.height != r->size.height)
@@ -403,8 +434,8 @@ static int frames_reader_read_step(struct frames_reader *r, const struct bl_imag
     return code;
 }
 
-/* Reads the steps of a piece: pictures into out[0], the numbers of the images into out[1], and their times if they are
- * requested. After a failure the folder is listed again for the next piece. */
+/* Reads the steps of a piece: pictures into out[0], the numbers of the images into out[1], and their positions into
+ * times if they are requested. After a failure the folder is listed again for the next piece. */
 static int frames_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                                struct bl_error *e)
 {
@@ -412,6 +443,7 @@ static int frames_reader_piece(struct bl_reader *reader, const struct bl_request
     note->text[0] = '\0';
     int code = frames_reader_enter(r, &request->row, e);
     for (int64_t t = 0; t < request->steps && !code; t++) {
+        /* Step t of the row is image t * stride, counted from the clip's first one. */
         size_t i = (size_t)(request->row.clip_begin + (request->source_start + t) * r->config->stride);
         int32_t number = bl_image_folder_number(&r->folder, i);
         memcpy(request->out[1] + 4 * t, &number, sizeof number);
@@ -420,6 +452,7 @@ static int frames_reader_piece(struct bl_reader *reader, const struct bl_request
         if (!code && request->times)
             code = bl_image_folder_position(&r->folder, i, &request->times[t], e);
     }
+    /* The memory of the last picture is not kept between pieces. */
     av_frame_unref(r->frame);
     if (code)
         frames_reader_leave(r);
@@ -438,6 +471,7 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
     r->size = (struct bl_dimensions){(int)fields->field[0].shape[1], (int)fields->field[0].shape[0]};
     r->bytes = bl_field_step_bytes(&fields->field[0]);
     r->frame = av_frame_alloc();
+    /* The conversion depends on the options alone, and is the same for all images. */
     struct bl_convert_options options = bl_picture_options(config, env->simd);
     int code = r->frame ? bl_convert_open(&r->convert, &options, e) : bl_error_memory(e);
     if (code) {
@@ -451,7 +485,7 @@ int bl_frames_read_open(const void *config, const struct bl_kind_env *env, const
 /* --- functions of the media module -------------------------------------------------------------------------------- */
 
 /* Lists a folder that is one sequence, and checks its images. *times: if the chunk requests them, the position of each
- * step, that is, of every stride-th image. The caller frees *folder and *times in any case. */
+ * step, that is, of every stride-th image. The caller frees *folder and *times in any case, also after an error. */
 static int frames_count_folder(const struct bl_video_config *config, const struct bl_kind_env *env,
                                const struct bl_chunk *chunk, struct bl_image_folder *folder, double **times,
                                struct bl_error *e)
@@ -461,6 +495,7 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
     BL_TRY(frames_check_headers(folder, 0, folder->count, chunk->input->path, config, env, e));
     if (!chunk->times)
         return BL_OK;
+    /* One more than needed, so that malloc never gets 0. */
     *times = malloc((folder->count / stride + 1) * sizeof **times);
     if (!*times)
         return bl_error_memory(e);
@@ -472,6 +507,7 @@ static int frames_count_folder(const struct bl_video_config *config, const struc
 int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, struct bl_counter *counter,
                              struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
+    /* A chunk is lines of a list, or one folder. */
     if (chunk->list)
         return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
     const struct bl_video_config *config = values;
@@ -480,6 +516,7 @@ int bl_frames_decoding_count(const void *values, const struct bl_kind_env *env, 
     double *times = NULL;
     char extra[32];
     int code = frames_count_folder(config, env, chunk, &folder, &times, &fault);
+    /* The column has a value in skipped rows, too. */
     snprintf(extra, sizeof extra, "\t%" PRId64, bl_image_folder_count_missing(&folder, 0, folder.count));
     struct bl_row row = {.status = BL_ROW_OK,
                          .length = ((int64_t)folder.count + config->stride - 1) / config->stride,

@@ -1,5 +1,11 @@
 /* Reading text: the open files of the spool, the index that finds a document in them, and the reader, which takes steps
- * from the spool or, of flat files of ids, from the files themselves. */
+ * from the spool or, of flat files of ids, from the files themselves.
+ *
+ * A piece takes these steps: bl_spool_index_find (path and offset of the row give the chunk and the place in it),
+ * reader_open_spool (the chunk gives a descriptor), bl_spool_read (the bytes, compared with their checksums). For a
+ * flat file of ids the last two are reader_open_tokens and tokens_read. All workers share the index, which does not
+ * change once they run, and the table of descriptors, which uses atomic operations instead of a lock. Each worker has
+ * its own reader. */
 #include "kind/text/text.h"
 
 #include <errno.h>
@@ -20,7 +26,9 @@
 
 /* --- spool files -------------------------------------------------------------------------------------------------- */
 
-/* Makes room for one more file. Call it only before the workers start: it may move the array. */
+/* Makes room for one more file of the spool. Only one thread may call it, before the workers start: it may move the
+ * array. The spool takes at most half of the descriptors that the process may have; the others are left for other
+ * files. */
 static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e));
@@ -30,6 +38,8 @@ static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
     return BL_OK;
 }
 
+/* Two threads may open the same file at the same time. The compare-and-exchange lets one of them put its descriptor
+ * into the table; the other one closes its own and takes that from the table. */
 int bl_spool_files_get(struct bl_spool_files *f, size_t i, const char *dir, uint64_t key, bool *held,
                        struct bl_error *e)
 {
@@ -52,6 +62,7 @@ int bl_spool_files_get(struct bl_spool_files *f, size_t i, const char *dir, uint
     return none;
 }
 
+/* A descriptor that is closed gives its place back to the limit. */
 void bl_spool_files_close(struct bl_spool_files *f)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -72,20 +83,22 @@ void bl_spool_files_free(struct bl_spool_files *f)
 
 /* --- spool index -------------------------------------------------------------------------------------------------- */
 
-/* Adding the rows of a chunk. */
+/* The state of adding the rows of a chunk. */
 struct adding {
     struct bl_spool_index *index;
     const struct bl_chunk *chunk;
-    int input;     /* of the last row, or -1 */
+    int input;     /* of the last row, or -1 before the first row */
     int64_t bytes; /* of the chunk's steps so far, with their checksums; or the steps, if it has rows alone */
 };
 
+/* Paths are compared by their hashes alone: that any two of a million files share a hash of 64 bits has a probability
+ * of 3e-8. */
 static uint64_t path_hash(const char *path)
 {
     return XXH3_64bits(path, strlen(path));
 }
 
-/* The file of that path, or NULL. */
+/* Returns the file with this hash of its path, or NULL. The index owns it. */
 static struct bl_spool_file *file_find(const struct bl_spool_index *p, uint64_t hash)
 {
     size_t number;
@@ -96,6 +109,7 @@ static struct bl_spool_file *file_find(const struct bl_spool_index *p, uint64_t 
     return NULL;
 }
 
+/* Adds a file whose first segment is the next one to be added. */
 static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_file **file, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e));
@@ -105,7 +119,8 @@ static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_fil
     return BL_OK;
 }
 
-/* Begins a segment for a new file, or for the next part of the last file. */
+/* Begins a segment for a new file, or for the next part of the last file. The segments of a file follow each other,
+ * since chunks come in the order of the files. */
 static int segment_begin(struct adding *a, int input, struct bl_error *e)
 {
     struct bl_spool_index *p = a->index;
@@ -124,12 +139,14 @@ static int segment_begin(struct adding *a, int input, struct bl_error *e)
     return BL_OK;
 }
 
+/* Adds the document of an ok row. Other rows have no steps. */
 static int adding_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct adding *a = context;
     struct bl_spool_index *p = a->index;
     if (row->status != BL_ROW_OK)
         return BL_OK;
+    /* Rows of an input follow each other, so a change of the input ends a segment. */
     BL_TRY(input == a->input ? BL_OK : segment_begin(a, input, e));
     BL_TRY(BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e));
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
@@ -140,6 +157,7 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     return BL_OK;
 }
 
+/* The receipt of a chunk is its key in the spool. */
 int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct adding a = {.index = p, .chunk = chunk, .input = -1};
@@ -164,10 +182,11 @@ void bl_spool_index_free(struct bl_spool_index *p)
     *p = (struct bl_spool_index){0};
 }
 
-/* The last of the file's segments that begins at or before offset. */
+/* Returns the last of the file's segments that begins at or before offset, or the first one if none does. */
 static const struct bl_spool_segment *file_find_segment(const struct bl_spool_index *p,
                                                         const struct bl_spool_file *file, int64_t offset)
 {
+    /* The chunks of a large file are its segments. */
     size_t low = 0, high = file->segments;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
@@ -179,9 +198,12 @@ static const struct bl_spool_segment *file_find_segment(const struct bl_spool_in
     return &p->segment[file->segment + low];
 }
 
-/* The index of the document at offset among those of a segment, if it is there. A binary search would touch memory all
- * over the segment. The documents are about equally long, so the index is interpolated first: each guess is off by
- * about the square root of the error of the guess before. A binary search between close bounds ends it. */
+/* Returns the index of the document at offset among those of a segment, or, if there is none, of one before or after
+ * it.
+ *
+ * A binary search would touch memory all over the segment. The documents are about equally long, so the index is
+ * interpolated first: each guess is off by about the square root of the error of the guess before. Then steps of 4, 8,
+ * 16 ... find bounds around offset, and a binary search between these bounds ends it. */
 static size_t segment_find_document(const struct bl_spool_document *document, size_t count, int64_t offset)
 {
     int64_t span = document[count - 1].offset - document[0].offset;
@@ -208,6 +230,7 @@ static size_t segment_find_document(const struct bl_spool_document *document, si
     return low;
 }
 
+/* The end of a document is the start of the next one in its segment, so that the index stores no length. */
 bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64_t offset,
                          struct bl_spool_location *location)
 {
@@ -230,21 +253,22 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 #define OPEN_FILES_MAX 64 /* of the spool, for each worker, beside those that all share; and of flat files of ids */
-#define IDS_MAX 4096      /* that are read at once */
+#define IDS_MAX 4096      /* ids that are read at once: 16 KiB on the stack */
 
-/* A flat file of ids. */
+/* A flat file of ids that a reader keeps open. */
 struct open_tokens {
     char *path; /* NULL: none */
     struct bl_token_file file;
 };
 
+/* The reader of one worker. It owns the descriptors in file and the files in tokens; the rest belongs to its caller. */
 struct text_reader {
     struct bl_reader base;
     const struct bl_text_config *config;
     const struct bl_text_prepared *prepared;
     const struct bl_kind_env *env;
     const struct bl_fields *fields;
-    struct bl_spool_window window;
+    struct bl_spool_window window; /* the units of the spool that were read last */
     struct {
         uint64_t key;
         int fd; /* -1: none */
@@ -252,6 +276,7 @@ struct text_reader {
     struct open_tokens tokens[OPEN_FILES_MAX];
 };
 
+/* Closes the file, if it is open. */
 static void tokens_close(struct open_tokens *open)
 {
     if (open->path)
@@ -260,6 +285,7 @@ static void tokens_close(struct open_tokens *open)
     open->path = NULL;
 }
 
+/* Closes the files of the reader; those of the shared table stay open. */
 static void text_reader_close(struct bl_reader *reader)
 {
     struct text_reader *r = (struct text_reader *)reader;
@@ -271,7 +297,9 @@ static void text_reader_close(struct bl_reader *reader)
     free(r);
 }
 
-/* Opens the steps of a chunk, unless they are open. The descriptor, or a code. */
+/* Returns the descriptor of the steps of a chunk, or an error code. The descriptor belongs to the table that all
+ * workers share or, once that table has reached its limit, to the reader: then the number of the chunk gives the place
+ * in r->file, and the file that was there is closed. */
 static int reader_open_spool(struct text_reader *r, size_t chunk, struct bl_error *e)
 {
     const struct bl_spool_index *index = &r->prepared->spool_index;
@@ -289,7 +317,8 @@ static int reader_open_spool(struct text_reader *r, size_t chunk, struct bl_erro
     return r->file[at].fd = fd;
 }
 
-/* Reports that a document differs from its row: the file changed since the scan, or the table is wrong. */
+/* Returns an error for a document that differs from its row. BL_EFAIL: the file changed since the scan; BL_EDATA: it
+ * has the size of the scan, so the table is wrong. length: tokens found. */
 static int row_report_mismatch(const struct bl_row *row, bool found, int64_t length, struct bl_error *e)
 {
     struct stat status;
@@ -305,14 +334,15 @@ static int row_report_mismatch(const struct bl_row *row, bool found, int64_t len
 
 /* --- flat files of ids ------------------------------------------------------------------------------------------ */
 
+/* Returns BL_EFAIL for a document whose content is not that of the scan, in a file of the same size. */
 static int row_report_change(const struct bl_row *row, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL, "%s changed since the scan: the document at byte %" PRId64 " is another one",
                         row->path, row->offset > 0 ? row->offset : 0);
 }
 
-/* Opens the file of a row, unless it is open. It must have the size of the scan, and the time that it had when it was
- * opened. */
+/* Opens the file of a row, unless it is open: *t belongs to the reader. It must have the size of the scan, and the time
+ * of change that it had when it was opened. The hash of the path gives the place in r->tokens. */
 static int reader_open_tokens(struct text_reader *r, const struct bl_row *row, const struct bl_token_file **t,
                               struct bl_error *e)
 {
@@ -339,7 +369,7 @@ static int reader_open_tokens(struct text_reader *r, const struct bl_row *row, c
     return BL_OK;
 }
 
-/* Puts ids as values of the field. */
+/* Writes ids as values of the field, 32 bits or, if narrow, 16 bits each. False: an id is too large for 16 bits. */
 static bool reader_put_ids(const int32_t *id, size_t count, bool narrow, uint8_t *out)
 {
     int32_t most = 0;
@@ -355,8 +385,8 @@ static bool reader_put_ids(const int32_t *id, size_t count, bool narrow, uint8_t
     return most <= UINT16_MAX;
 }
 
-/* Reads count tokens of the document, of which the first is number `from`. all: they are all of it, and must have its
- * content. */
+/* Reads count tokens of the document, of which the first is number `from`. all: these are the whole document, so that
+ * its content can be compared with the content hash of the scan. */
 static int tokens_read(const struct text_reader *r, const struct bl_token_file *t, const struct bl_row *row,
                        int64_t from, int64_t count, bool all, uint8_t *out, struct bl_error *e)
 {
@@ -372,6 +402,7 @@ static int tokens_read(const struct text_reader *r, const struct bl_token_file *
             return row_report_change(row, e);
         bl_checksum_add(&sum, id, ids * sizeof *id);
     }
+    /* A content hash of 0 means "not known" in a row, so the scan stores 1 instead. */
     uint64_t content = bl_checksum_end(&sum);
     return all && row->content && (content ? content : 1) != row->content ? row_report_change(row, e) : BL_OK;
 }
@@ -388,7 +419,8 @@ static void marks_put(const struct text_reader *r, const struct bl_document_mark
     }
 }
 
-/* Reads the piece from the file itself. steps: of the document, at the scan. */
+/* Reads the piece from the file itself. steps: of the document, at the scan. Steps of the row count the marks of --bos
+ * and --eos, which are not in the file: source_start - begin is the number of the token in the file. */
 static int reader_read_tokens(struct text_reader *r, const struct bl_request *request, bool found, int64_t steps,
                               struct bl_error *e)
 {
@@ -406,6 +438,7 @@ static int reader_read_tokens(struct text_reader *r, const struct bl_request *re
     int64_t at = row->offset < 0 ? t->begin : row->offset, size = (int64_t)t->type.size;
     if (at < t->begin || at > t->end || (at - t->begin) % size || tokens < 0 || tokens > (t->end - at) / size)
         return row_report_change(row, e);
+    /* The piece may begin with marks; the tokens of the file then follow behind them. */
     int64_t skipped = first < 0 ? -first : 0;
     first = first < 0 ? 0 : first;
     end = end > tokens ? tokens : end;
@@ -419,6 +452,8 @@ static int reader_read_tokens(struct text_reader *r, const struct bl_request *re
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
+/* Reads a piece, as in struct bl_reader. A content hash that differs from that of the row shows a table of an earlier
+ * scan, whose documents may begin at other offsets. */
 static int text_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                              struct bl_error *e)
 {
@@ -458,6 +493,7 @@ static int text_reader_piece(struct bl_reader *reader, const struct bl_request *
     return BL_OK;
 }
 
+/* The reader opens files only when a piece needs them. It refers to config, env and fields, which outlive it. */
 int bl_text_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                  struct bl_reader **reader, struct bl_error *e)
 {

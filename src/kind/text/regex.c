@@ -1,3 +1,10 @@
+/* The matching of text by PCRE2, and the stand-ins that give it the Unicode of the released tokenizers.
+ *
+ * The pattern is compiled once for all threads. A text is matched in a copy in which characters of later versions of
+ * Unicode are replaced by stand-ins of the same size in bytes, so that offsets of matches hold for the text itself.
+ * Most texts have no such character: then there is no copy. Example: U+1CD00 (Unicode 16, category So) is not assigned
+ * in the Unicode 14 of Debian 12's PCRE2, where \p{S} would not match it; an older symbol of four bytes takes its
+ * place. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "kind/text/regex.h"
@@ -25,6 +32,7 @@ void bl_spans_free(struct bl_spans *spans)
     *spans = (struct bl_spans){0};
 }
 
+/* The names are in the order of enum bl_behavior. */
 int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_error *e)
 {
     static const char *const names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
@@ -37,6 +45,8 @@ int bl_behavior_parse(const char *name, enum bl_behavior *behavior, struct bl_er
     return bl_error_set(e, BL_EFAIL, "the behavior \"%.80s\" is not supported", name);
 }
 
+/* A piece becomes a span, is joined to the last span, or is left out. "any" makes sure that a piece is never joined to
+ * a span of the text before. */
 int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e)
 {
     struct bl_spans *out = s->out;
@@ -49,6 +59,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
         if (match)
             return BL_OK;
         break;
+    /* CONTIGUOUS joins pieces of the same kind, MERGED_WITH_PREVIOUS a match to the text before it. */
     case BL_BEHAVIOR_CONTIGUOUS:
     case BL_BEHAVIOR_MERGED_WITH_PREVIOUS:
         if (any && (s->behavior == BL_BEHAVIOR_CONTIGUOUS ? match == previous : match && !previous)) {
@@ -70,6 +81,7 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
 
 #define LEAD_OF_THREE 0xe0 /* the first byte of UTF-8 from U+0800 on; no byte that follows one is as high */
 
+/* Adds a code point of the pattern. */
 static int stand_in_add_points(struct bl_pattern_points *points, uint32_t point, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e));
@@ -77,6 +89,7 @@ static int stand_in_add_points(struct bl_pattern_points *points, uint32_t point,
     return BL_OK;
 }
 
+/* Code points appear in the pattern as \x{1F600} or as characters. ASCII is left out, because no stand-in is ASCII. */
 int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern, size_t size, struct bl_error *e)
 {
     const char *end = pattern + size;
@@ -85,6 +98,7 @@ int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern
         uint32_t point;
         if (*p == '\\' && end - p > 3 && p[1] == 'x' && p[2] == '{') {
             char *stop;
+            /* A value above U+10FFFF makes PCRE2 refuse the pattern, so it needs no check here. */
             unsigned long value = strtoul(p + 3, &stop, 16);
             p = stop;
             code = value <= UINT32_MAX ? stand_in_add_points(points, (uint32_t)value, e) : BL_OK;
@@ -104,7 +118,7 @@ void bl_pattern_points_free(struct bl_pattern_points *points)
     *points = (struct bl_pattern_points){0};
 }
 
-/* Whether no character and no range of the pattern tells the two apart. */
+/* Whether the pattern treats both code points alike: both lie on the same side of each code point that it has. */
 static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a, uint32_t b)
 {
     for (size_t i = 0; i < points->count; i++) {
@@ -115,7 +129,7 @@ static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a,
     return true;
 }
 
-/* The first of some code points that the pattern does not tell from this one, or the point itself. */
+/* Returns the first of count code points that the pattern treats as this one, or the point itself. */
 static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t point, const uint32_t *candidate,
                                size_t count)
 {
@@ -126,10 +140,13 @@ static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t 
     return point;
 }
 
-/* A noncharacter of as many bytes for a code point that Unicode 16 lacks: the next one before it or after it, or the
- * first or last of all, as a pattern may have limits in between. */
+/* Returns a noncharacter of as many bytes in UTF-8 for a code point that Unicode 16 does not have, or the point itself.
+ * The candidates are the nearest noncharacter before the point, the nearest one after it, and the first and the last of
+ * all, as a pattern may have limits in between. */
 static uint32_t noncharacter_find(const struct bl_pattern_points *points, uint32_t point)
 {
+    /* The noncharacters are U+FDD0 to U+FDEF and the last two code points of each plane. Those of the first plane have
+     * three bytes in UTF-8, the others have four. */
     uint32_t plane = point & 0x1f0000;
     bool low = point < 0xfdd0;
     const uint32_t of_three[] = {low ? 0xfdd0 : 0xfdef, low ? 0xfdd0 : 0xfffe, 0xfdd0, 0xffff};
@@ -137,7 +154,8 @@ static uint32_t noncharacter_find(const struct bl_pattern_points *points, uint32
     return candidate_find(points, point, plane ? of_four : of_three, 4);
 }
 
-/* What stands for a code point from U+0800 on: itself if there is nothing. */
+/* Returns the stand-in of a code point from U+0800 on, or the point itself if it needs none. The bit of its page
+ * answers for most points without a search. */
 static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t point)
 {
     if (bl_stand_in_page[point >> 11] >> (point >> 8 & 7) & 1) {
@@ -150,9 +168,11 @@ static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t p
     return point;
 }
 
-/* Past the bytes that are below LEAD_OF_THREE, eight at a time while they are ASCII. */
+/* Returns the offset of the first byte from `at` on that is LEAD_OF_THREE or higher, or size: no code point below
+ * U+0800 has a stand-in. It skips eight bytes at a time while they are ASCII. */
 static size_t low_skip(const char *text, size_t size, size_t at)
 {
+    /* The highest bit of each of eight bytes: ASCII has none of them. */
     const uint64_t high = 0x8080808080808080;
     uint64_t eight;
     for (; size - at >= sizeof eight; at += sizeof eight) {
@@ -165,7 +185,7 @@ static size_t low_skip(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* The offset from at on of a code point that has a stand-in, or size. */
+/* Returns the offset, from `at` on, of the next code point that has a stand-in, or size. *stands: the stand-in. */
 static size_t stand_in_next(const struct bl_pattern_points *points, const char *text, size_t size, size_t at,
                             uint32_t *stands)
 {
@@ -180,6 +200,8 @@ static size_t stand_in_next(const struct bl_pattern_points *points, const char *
     return size;
 }
 
+/* The copy is made at the first code point with a stand-in. The search goes on in the original text, at the same
+ * offsets. */
 int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, size_t size, struct bl_buffer *copy,
                       const char **seen, struct bl_error *e)
 {
@@ -204,16 +226,19 @@ int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, 
 
 /* --- regular expressions ------------------------------------------------------------------------------------------ */
 
-/* Nested groups over a long piece need a stack, which grows when it is used. */
+/* Bytes of the stack of compiled patterns: nested groups over a long piece need much of it. The stack grows when it is
+ * used, up to the maximum, where a match fails with an error. */
 #define STACK_MIN ((size_t)32 << 10)
 #define STACK_MAX ((size_t)16 << 20)
 
+/* A compiled pattern. Nothing in it changes after bl_regex_open. */
 struct bl_regex {
     pcre2_code *code;
-    bool literal;
-    struct bl_pattern_points points;
+    bool literal;                    /* the pattern is plain text */
+    struct bl_pattern_points points; /* of the translated pattern */
 };
 
+/* The memory for matching of one thread. */
 struct bl_matcher {
     pcre2_match_data *data;
     pcre2_match_context *context;
@@ -221,9 +246,12 @@ struct bl_matcher {
     struct bl_buffer seen; /* a text with stand-ins */
 };
 
+/* Returns the error of a pattern that PCRE2 does not compile. The offset in the message is that in the original
+ * pattern. */
 static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
                               struct bl_error *e)
 {
+    /* Out of memory is no fault of the pattern. */
     if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
         return bl_error_memory(e);
     PCRE2_UCHAR message[160] = "";
@@ -232,6 +260,7 @@ static int regex_report_error(int code, const char *pattern, size_t size, bool l
                         literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
 }
 
+/* Compiles the pattern. Oniguruma ends lines at \n alone, whatever PCRE2's library has as its default. */
 static int regex_compile(struct bl_regex *regex, const char *pattern, size_t size, bool literal,
                          const struct bl_buffer *translated, struct bl_error *e)
 {
@@ -252,6 +281,7 @@ static int regex_compile(struct bl_regex *regex, const char *pattern, size_t siz
     return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : BL_OK;
 }
 
+/* Returns out with a version of PCRE2, or "?" if the version does not fit. */
 static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
 {
     memcpy(out, "?", 2);
@@ -260,18 +290,20 @@ static const char *regex_config(uint32_t what, char out[BL_REGEX_VERSION_MAX])
     return out;
 }
 
+/* The version is in the form "14.0.0". */
 const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX])
 {
     return regex_config(PCRE2_CONFIG_UNICODE_VERSION, out);
 }
 
-/* The major version of PCRE2's Unicode. */
+/* Returns the major version of PCRE2's Unicode, such as 14. */
 static long unicode_major(void)
 {
     char version[BL_REGEX_VERSION_MAX];
     return strtol(bl_regex_unicode_version(version), NULL, 10);
 }
 
+/* After an error bl_regex_close frees the parts that were made before it. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e)
 {
     struct bl_buffer translated = {0};
@@ -311,6 +343,7 @@ void bl_regex_close(struct bl_regex *regex)
     free(regex);
 }
 
+/* If PCRE2 cannot answer, the expression is taken for one that matches the empty text, which is the safe side. */
 bool bl_regex_matches_empty(const struct bl_regex *regex)
 {
     uint32_t empty = 1;
@@ -318,6 +351,7 @@ bool bl_regex_matches_empty(const struct bl_regex *regex)
     return empty;
 }
 
+/* One pair of offsets is enough: groups within a match are of no interest. */
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
 {
     struct bl_matcher *m = *matcher = calloc(1, sizeof *m);
@@ -331,6 +365,7 @@ int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e)
         *matcher = NULL;
         return bl_error_memory(e);
     }
+    /* NULL: the stack is this matcher's, not one that a callback chooses. */
     pcre2_jit_stack_assign(m->context, NULL, m->stack);
     return BL_OK;
 }
@@ -346,7 +381,8 @@ void bl_matcher_close(struct bl_matcher *matcher)
     free(matcher);
 }
 
-/* Finds the next match at or after an offset. */
+/* Finds the next match at or after byte `at`. BL_EFAIL: the limits of PCRE2 are exceeded. The text is known to be
+ * UTF-8, so PCRE2 does not check that again. */
 static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
                        bool *found, struct bl_span *match, struct bl_error *e)
 {
@@ -362,8 +398,9 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
         return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2: %s", at,
                             (const char *)message);
     }
+    /* The first pair of offsets is the whole match. */
     const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
-    /* \K in a lookahead can put the beginning after the end. */
+    /* \K in a lookahead can put the beginning after the end, and such a match would never let the search go on. */
     if (offset[0] > offset[1] || offset[0] < at)
         return bl_error_set(e, BL_EFAIL,
                             "the tokenizer's pattern, at offset %zu of the text: a match ends before it "
@@ -373,6 +410,7 @@ static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const
     return BL_OK;
 }
 
+/* Plain text has no classes of characters, so it matches the text as it is. */
 int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                  const char **seen, struct bl_error *e)
 {
@@ -380,7 +418,8 @@ int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const
     return regex->literal ? BL_OK : bl_stand_in_apply(&regex->points, text, size, &matcher->seen, seen, e);
 }
 
-/* Finds the next match that counts, from m->at on. *found: there is one. */
+/* Oniguruma and Rust's regex leave out an empty match right behind the last match. The search then goes on one
+ * character further. */
 int bl_regex_next(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                   struct bl_matches *m, bool *found, struct bl_error *e)
 {
@@ -403,7 +442,7 @@ int bl_regex_next(const struct bl_regex *regex, struct bl_matcher *matcher, cons
     return BL_OK;
 }
 
-/* Adds all pieces in order: the matches, and the text between them. */
+/* Adds all pieces of the text in order: the matches, and the text between them. */
 static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct bl_splitting *s,
                          bool inverted, const char *text, size_t size, struct bl_error *e)
 {
@@ -419,6 +458,8 @@ static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matche
     }
 }
 
+/* Spans are offsets in the text: `seen` has the same size. Empty spans of empty matches are removed at the end, because
+ * the behaviors need them in between. */
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
@@ -429,6 +470,7 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     int code = bl_regex_see(regex, matcher, text, size, &seen, e);
     if (!code)
         code = splitting_run(regex, matcher, &s, inverted, seen, size, e);
+    /* Keeps the spans with text. */
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {
         if (out->span[i].begin < out->span[i].end)
@@ -438,6 +480,8 @@ int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enu
     return code;
 }
 
+/* A back-reference compares characters of the text, and two different ones may have the same stand-in. From version 14
+ * of Unicode on, stand-ins cover the difference to version 16. */
 bool bl_regex_is_exact(const struct bl_regex *regex)
 {
     uint32_t references = 0;
@@ -445,6 +489,7 @@ bool bl_regex_is_exact(const struct bl_regex *regex)
     return regex->literal || (unicode_major() >= 14 && !references);
 }
 
+/* The version is in the form "10.42 2022-12-11". */
 const char *bl_regex_version(char out[BL_REGEX_VERSION_MAX])
 {
     return regex_config(PCRE2_CONFIG_VERSION, out);

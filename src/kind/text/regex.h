@@ -2,8 +2,11 @@
  * the stand-ins by which PCRE2 splits as by Unicode 16, the matching, and the translation of the expressions to PCRE2's
  * syntax.
  *
- * PCRE2 sees older code points in the place of those of Unicode 15 and 16, and noncharacters in the place of later
- * ones: ranges instead of properties would make it many times slower, and its own tables are as old as the system. */
+ * PCRE2 gets older code points in the place of those of Unicode 15 and 16, and noncharacters in the place of later
+ * ones: ranges instead of properties would make it many times slower, and its own tables are as old as the system.
+ *
+ * A tokenizer calls bl_regex_open once for a pattern. Each thread calls bl_matcher_open once and bl_regex_split for
+ * each text: "a1b" by "\d" with the behavior Isolated becomes the spans 0-1, 1-2, 2-3. */
 #ifndef BL_REGEX_H
 #define BL_REGEX_H
 
@@ -32,7 +35,8 @@ struct bl_spans {
 int bl_spans_add(struct bl_spans *spans, size_t begin, size_t end, struct bl_error *e);
 void bl_spans_free(struct bl_spans *spans);
 
-/* What is done with the matches of a pattern, by the names of tokenizer.json and with their meaning. */
+/* What happens to the matches of a pattern, by the names of tokenizer.json and with their meaning. By "-", "a--b"
+ * becomes: Removed: a b; Isolated: a - - b; MergedWithPrevious: a- - b; MergedWithNext: a - -b; Contiguous: a -- b. */
 enum bl_behavior {
     BL_BEHAVIOR_REMOVED,
     BL_BEHAVIOR_ISOLATED,
@@ -52,7 +56,7 @@ struct bl_splitting {
     bool previous; /* the last piece was a match */
 };
 
-/* Adds the next piece of the text, a match or what is before, between and after matches. BL_EFAIL: out of memory. */
+/* Adds the next piece of the text: a match, or the text before, between or behind matches. BL_EFAIL: out of memory. */
 int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool match, struct bl_error *e);
 
 /* --- stand-ins ---------------------------------------------------------------------------------------------------- */
@@ -62,9 +66,9 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
  * see a code point that came with Unicode 15 or 16, but an older one of the same properties in its place, of as many
  * bytes. Where the matches are is the same. Nor does a newer PCRE2 see what came after Unicode 16, but noncharacters.
  *
- * A code point that a pattern has itself, or the limit of one of its ranges, tells points apart that have the same
- * properties: what stands for a point lies on the same side of each. A few points have none like them of the same
- * script; only patterns with the name of that script see it. */
+ * A pattern may have a code point itself, or as the limit of a range, and so treat points of the same properties
+ * differently: the stand-in of a point lies on the same side of each such limit. A few points have no older one of the
+ * same script; the difference shows only in patterns with the name of that script. */
 
 /* The code points that a pattern has in its own text, in no order. newer: PCRE2 has a later Unicode than 16. Start from
  * {0}. */
@@ -78,7 +82,8 @@ struct bl_pattern_points {
 int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern, size_t size, struct bl_error *e);
 void bl_pattern_points_free(struct bl_pattern_points *points);
 
-/* What PCRE2 is to see of a text (valid UTF-8): *seen is the text itself, or a copy of the same size in the buffer. */
+/* Sets *seen to what PCRE2 gets of a text (valid UTF-8): the text itself, or a copy of the same size in the buffer, if
+ * a code point has a stand-in. */
 int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, size_t size, struct bl_buffer *copy,
                       const char **seen, struct bl_error *e);
 
@@ -90,18 +95,21 @@ int bl_stand_in_apply(const struct bl_pattern_points *points, const char *text, 
 struct bl_regex;   /* a pattern; many threads share it */
 struct bl_matcher; /* memory for matching: one for each thread, for any number of patterns */
 
-/* literal: the pattern is plain text, not an expression. BL_EDATA: PCRE2 does not support it; the message has the
- * offset. */
+/* Compiles a pattern of size bytes. literal: the pattern is plain text, not an expression. BL_EDATA: PCRE2 does not
+ * support it; the message has the offset. */
 int bl_regex_open(struct bl_regex **regex, const char *pattern, size_t size, bool literal, struct bl_error *e);
 void bl_regex_close(struct bl_regex *regex);
 
 /* Returns false if characters newer than Unicode 14 may be split differently than by the released tokenizers: PCRE2's
- * tables are older than that, or the pattern has a back-reference (\1), which cannot tell stand-ins apart. */
+ * tables are older than that, or the pattern has a back-reference (\1), which takes two characters with the same
+ * stand-in as equal. */
 bool bl_regex_is_exact(const struct bl_regex *regex);
 
-/* Whether the expression matches a text without characters, which some engines find at other places than PCRE2. */
+/* Whether the expression matches a text without characters: some engines find such matches at other places than PCRE2.
+ */
 bool bl_regex_matches_empty(const struct bl_regex *regex);
 
+/* Allocates the memory for matching of one thread. BL_EFAIL: out of memory. */
 int bl_matcher_open(struct bl_matcher **matcher, struct bl_error *e);
 void bl_matcher_close(struct bl_matcher *matcher);
 
@@ -112,7 +120,8 @@ struct bl_matches {
     bool any;        /* there was one */
 };
 
-/* The text as matches are to be found in it: of the same size, and the matcher's where it is not the text itself. */
+/* Sets *seen to the text in which bl_regex_next finds matches: it has the same size, and it is the matcher's where it
+ * is not the text itself. */
 int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                  const char **seen, struct bl_error *e);
 /* Finds the next match in what bl_regex_see gave for a text (valid UTF-8). A match may be empty, but not right behind
@@ -140,7 +149,7 @@ const char *bl_regex_unicode_version(char out[BL_REGEX_VERSION_MAX]);
  */
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e);
 
-/* The offset in the pattern from which the byte at an offset of its translation comes. */
+/* Returns the offset in the pattern of the element from which the byte at an offset of its translation comes. */
 size_t bl_regex_origin(const char *pattern, size_t size, size_t translated);
 
 #endif

@@ -1,5 +1,7 @@
-/* The pattern is translated element by element: an escape, the beginning of a group or a class, an interval, a byte.
- * Most are the same in both syntaxes. The others have another meaning in PCRE2, or none:
+/* The translation of regular expressions from Oniguruma's syntax to PCRE2's, element by element: an escape, the
+ * beginning of a group or a class, an interval, a byte.
+ *
+ * Most elements are the same in both syntaxes. The others have another meaning in PCRE2, or none:
  *
  *     \h              hexadecimal digits, not horizontal space; \v one character, not a class of them
  *     \s \w \b        by Unicode's White_Space and word characters, which are others in PCRE2
@@ -7,40 +9,46 @@
  *     (?m)            the dot matches newlines, too (^ and $ always match at lines)
  *     {,n}            {0,n}
  *     \u0041 \p{Letter} [[:alpha:]]    by the names of PCRE2
- */
+ *
+ * Example: "(?m:[\h[xy]]{,3})" becomes "(?s:[0-9A-Fa-fxy]{0,3})". */
 #include "kind/text/regex.h"
 
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-/* For use in a class. Outside of a class Oniguruma uses its table of Latin-1, with six more word characters. */
+/* Word characters, for use in a class. Outside of a class Oniguruma uses its table of Latin-1, with six more word
+ * characters: superscripts and fractions. */
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define WORD_ALONE WORD "\\xb2\\xb3\\xb9\\xbc-\\xbe"
 
-/* Between a word character and another character, or between two of the same type. */
+/* The boundary (word "!", other "=") between a word character and another character, or the place (word "=", other "!")
+ * between two of the same type. PCRE2's own \b has other word characters. */
 #define BOUNDARY(word, other)                                                                                          \
     "(?:(?<=[" WORD_ALONE "])(?" word "[" WORD_ALONE "])|(?<![" WORD_ALONE "])(?" other "[" WORD_ALONE "]))"
 
+/* A pattern that is being translated. */
 struct translation {
     const char *pattern;
-    size_t size, at;
-    int depth;  /* of classes */
-    bool begun; /* the class has just begun: here a bracket or hyphen is a character */
+    size_t size, at; /* bytes; `at`: of the next element */
+    int depth;       /* of classes */
+    bool begun;      /* the class has just begun: here a bracket or hyphen is a character */
     struct bl_buffer *out;
 };
 
+/* Returns BL_EDATA with the offset of the element. */
 static int syntax_fail(const struct translation *w, const char *what, struct bl_error *e)
 {
     return bl_error_set(e, BL_EDATA, "offset %zu of the pattern: %s", w->at, what);
 }
 
-/* The byte at this distance, or 0. */
+/* Returns the byte at this distance from the next element, or 0 behind the end of the pattern. */
 static char syntax_peek(const struct translation *w, size_t ahead)
 {
     return w->size - w->at > ahead ? w->pattern[w->at + ahead] : '\0';
 }
 
+/* Copies the next size bytes, or as many as are left. */
 static void syntax_copy(struct translation *w, size_t size)
 {
     if (size > w->size - w->at)
@@ -56,7 +64,8 @@ static void syntax_replace(struct translation *w, size_t size, const char *text)
     w->at += size;
 }
 
-/* Writes a set of characters, within a class or as one. */
+/* Writes a set of characters instead of the next size bytes: within a class its members, otherwise a class. BL_EDATA: a
+ * negated set within a class, for which PCRE2 has no syntax. */
 static int syntax_replace_set(struct translation *w, size_t size, const char *set, bool negated, struct bl_error *e)
 {
     if (w->depth && negated)
@@ -69,7 +78,8 @@ static int syntax_replace_set(struct translation *w, size_t size, const char *se
     return BL_OK;
 }
 
-/* The names of properties, and those that PCRE2 has for them. */
+/* Oniguruma's names of properties, and those that PCRE2 has for them: PCRE2 does not know the long names of general
+ * categories. */
 static const char *const property[][2] = {
     {"Letter", "L"},
     {"Lowercase_Letter", "Ll"},
@@ -134,12 +144,14 @@ static void syntax_property_name(struct bl_buffer *out, const char *name, size_t
             return;
         }
     }
+    /* A longer name is that of a script. In PCRE2 \p{Greek} includes the script extensions, and \p{sc:Greek} does not,
+     * as in Oniguruma. */
     if (size > 2)
         bl_buffer_text(out, "sc:");
     bl_buffer_append(out, name, size);
 }
 
-/* \p{Name}, \p{^Name}, \P{Name} */
+/* Translates \p{Name}, \p{^Name} or \P{Name}. Without braces it is the same in PCRE2. */
 static void syntax_property(struct translation *w)
 {
     const char *from = w->pattern + w->at;
@@ -156,7 +168,7 @@ static void syntax_property(struct translation *w)
     syntax_copy(w, 1);
 }
 
-/* \u and four hexadecimal digits. */
+/* Translates \u and four hexadecimal digits to \x{...}. BL_EDATA: there are fewer digits. */
 static int syntax_unicode_escape(struct translation *w, struct bl_error *e)
 {
     size_t digits = 0;
@@ -170,6 +182,8 @@ static int syntax_unicode_escape(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
+/* Translates an escape, within a class or not. The letters of the list near the end mean the same in PCRE2; each other
+ * letter could have another meaning there, so it is refused. */
 static int syntax_escape(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 1);
@@ -202,6 +216,7 @@ static int syntax_escape(struct translation *w, struct bl_error *e)
         syntax_replace(w, 2, BOUNDARY("=", "!"));
         return BL_OK;
     }
+    /* Escapes of other characters are the character itself in both syntaxes. */
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (letter && !strchr("adefknrtxADGKNRXZgz", c))
         return syntax_fail(w, "this escape is not supported", e);
@@ -209,7 +224,8 @@ static int syntax_escape(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
-/* [:name:] and [:^name:] */
+/* Translates [:name:] or [:^name:] within a class, for the names that equal a property of PCRE2. BL_EDATA: another
+ * name. */
 static int syntax_posix_class(struct translation *w, struct bl_error *e)
 {
     static const char *const names[] = {"alpha", "digit", "space", "upper", "lower", "cntrl"};
@@ -227,10 +243,12 @@ static int syntax_posix_class(struct translation *w, struct bl_error *e)
     return syntax_fail(w, "this class of characters is not supported", e);
 }
 
-/* An element of a class, or its beginning or end. */
+/* Translates an element of a class, or the beginning or end of the class. A class within a class loses its brackets:
+ * without negation and intersection the union is the same. */
 static int syntax_class_element(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 0);
+    /* A bracket or hyphen is a character only where the class has just begun. */
     bool begun = w->begun;
     w->begun = false;
     if (c == '\\')
@@ -242,6 +260,7 @@ static int syntax_class_element(struct translation *w, struct bl_error *e)
     if (c == '[') {
         if (w->depth && syntax_peek(w, 1) == '^')
             return syntax_fail(w, "a negated class within a class is not supported", e);
+        /* The first bracket of a class within a class is dropped: its members become members of the outer class. */
         w->begun = true;
         if (w->depth++)
             w->at++;
@@ -261,7 +280,8 @@ static int syntax_class_element(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
-/* An opening parenthesis and the options that follow it. */
+/* Translates an opening parenthesis and the options that follow it. Ruby's option m is PCRE2's s. (?i) in the middle of
+ * a group is refused: in Ruby it makes the rest of the group a group, alternatives included, in PCRE2 it does not. */
 static int syntax_group(struct translation *w, struct bl_error *e)
 {
     if (syntax_peek(w, 1) == '*')
@@ -285,7 +305,7 @@ static int syntax_group(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
-/* The number of digits at this distance. */
+/* Returns the number of digits at this distance. */
 static size_t syntax_digits(const struct translation *w, size_t ahead)
 {
     size_t digits = 0;
@@ -294,7 +314,8 @@ static size_t syntax_digits(const struct translation *w, size_t ahead)
     return digits;
 }
 
-/* An opening brace: that of an interval, or a literal one. */
+/* Translates an opening brace: that of an interval, or a literal one. "{2}+" is refused, since Oniguruma repeats the
+ * interval and PCRE2 takes it as possessive. */
 static int syntax_interval(struct translation *w, struct bl_error *e)
 {
     size_t low = syntax_digits(w, 1), at = 1 + low, high = 0;
@@ -315,6 +336,7 @@ static int syntax_interval(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
+/* Translates the next element and moves behind it. */
 static int syntax_element(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 0);
@@ -330,6 +352,7 @@ static int syntax_element(struct translation *w, struct bl_error *e)
     return BL_OK;
 }
 
+/* After an error out holds the translation of the elements before it. */
 int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, struct bl_error *e)
 {
     struct translation w = {.pattern = pattern, .size = size, .out = out};
@@ -341,6 +364,7 @@ int bl_regex_translate(const char *pattern, size_t size, struct bl_buffer *out, 
     return bl_buffer_check(out, e);
 }
 
+/* The pattern is translated again up to the offset: a table of offsets would be needed for errors alone. */
 size_t bl_regex_origin(const char *pattern, size_t size, size_t translated)
 {
     struct bl_buffer out = {0};

@@ -1,5 +1,9 @@
 /* Reading characters of UTF-8 by their classes (unicode.h), and the steps past characters that the scanners of grammars
- * share. */
+ * share.
+ *
+ * A scanner works on bytes and looks at code points only where it must: ASCII, most of most texts, takes one load from
+ * a table. All functions are inline, since a scanner calls them for every character. Example: from the "d" of "don't
+ * go", bl_skip_class with BL_LETTER returns the apostrophe. */
 #ifndef BL_SKIP_H
 #define BL_SKIP_H
 
@@ -13,7 +17,8 @@
 
 /* The classes of characters in valid UTF-8. Invalid text gives arbitrary classes, but no read past its end. */
 
-/* Returns the classes of the character at p, which must be below end. Sets *bytes to its size. */
+/* Returns the classes of the character at p, which must be below end. Sets *bytes to its size. In invalid text the
+ * classes are arbitrary, but nothing is read behind the end: a character that is cut off has no class and one byte. */
 static inline unsigned bl_character_class(const uint8_t *p, const uint8_t *end, size_t *bytes)
 {
     uint32_t c = *p;
@@ -41,7 +46,8 @@ static inline size_t bl_character_space(const uint8_t *text, size_t size)
     return at;
 }
 
-/* Returns the size in bytes of the text without its trailing white space. */
+/* Returns the size in bytes of the text without its trailing white space. It goes back over the bytes 80 to BF, which
+ * continue a character, to the byte that begins the last one. */
 static inline size_t bl_character_trim(const uint8_t *text, size_t size)
 {
     for (size_t end = size, bytes;; end = size) {
@@ -75,6 +81,8 @@ static inline const uint8_t *bl_skip_others(const uint8_t *p, const uint8_t *end
     return p;
 }
 
+/* Returns the first byte from p on that is no line break, or end. slash: "/" is skipped, too, as in the pattern of
+ * o200k, [\r\n/]*. */
 static inline const uint8_t *bl_skip_breaks(const uint8_t *p, const uint8_t *end, bool slash)
 {
     while (p < end && (*p == '\r' || *p == '\n' || (slash && *p == '/')))
@@ -83,7 +91,8 @@ static inline const uint8_t *bl_skip_breaks(const uint8_t *p, const uint8_t *end
 }
 
 /* Returns the end of the match of \s+(?!\S)|\s+ at p. If text follows the white space, its last character is left for
- * the word after it, unless the white space is that one character. */
+ * the word after it, unless the white space is that one character. Example: of "a   b" three spaces follow "a"; the
+ * match has two of them, and the third begins " b". */
 static inline const uint8_t *bl_skip_space(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *last = p, *at = p;
@@ -95,7 +104,9 @@ static inline const uint8_t *bl_skip_space(const uint8_t *p, const uint8_t *end)
     return at == end || last == p ? at : last;
 }
 
-/* The same after \s*[\r\n]+: up to the last line break in the blank space, if there is one. */
+/* Returns the end of the match of \s*[\r\n]+|\s+(?!\S)|\s+ at p: behind the last line break of the white space, if
+ * there is one. whole_at_end: white space that ends the text is matched as a whole, as \s+$ before the alternatives
+ * does. */
 static inline const uint8_t *bl_skip_lines(const uint8_t *p, const uint8_t *end, bool whole_at_end)
 {
     const uint8_t *at = p, *line = NULL;

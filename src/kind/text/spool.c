@@ -1,3 +1,13 @@
+/* The files of the spool: a chunk is written, checked before a later run uses it again, and read piece by piece.
+ *
+ * KEY.rows is a struct head, then for each row a struct packed, the bytes of its reason and those of its extra columns.
+ * KEY.steps has the steps of each ok row in units of BL_SPOOL_UNIT bytes, each with its checksum. A document of 5000
+ * bytes takes 5016 bytes there:
+ *
+ *     4096 bytes of steps, checksum (8 bytes), 904 bytes of steps, checksum (8 bytes)
+ *
+ * The checksums lie beside the data so that a reader can verify a piece of a document without reading the whole file.
+ */
 #include "kind/text/spool.h"
 
 #include <dirent.h>
@@ -17,20 +27,23 @@
 #include "base/io.h"
 #include "base/output.h"
 
+/* Bytes that are written or read by one call: large enough that the number of calls does not matter. */
 #define CHUNK ((size_t)1 << 18)
-#define SUM_SIZE ((int64_t)sizeof(uint64_t))
-#define UNIT_STORED ((size_t)(BL_SPOOL_UNIT + SUM_SIZE))
+#define SUM_SIZE ((int64_t)sizeof(uint64_t))             /* bytes of the checksum of a unit */
+#define UNIT_STORED ((size_t)(BL_SPOOL_UNIT + SUM_SIZE)) /* bytes of a full unit in the file */
 
-/* At the beginning of KEY.rows. */
+/* The head of KEY.rows, in the byte order of the machine. A file with other numbers than these is damaged, or was
+ * written by another version. */
 struct head {
-    char magic[8];
-    uint64_t key;
+    char magic[8]; /* "blspool6": the last character is the version of the format */
+    uint64_t key;  /* the chunk's key, which the name of the file has, too */
     struct bl_spool_stamp stamp;
-    int64_t rows_bytes, steps_bytes;
-    uint64_t rows_checksum; /* those of the steps are beside them */
-    int64_t synced;         /* whether both files were synced */
+    int64_t rows_bytes, steps_bytes; /* behind the head; of the whole file KEY.steps */
+    uint64_t rows_checksum;          /* those of the steps are beside them */
+    int64_t synced;                  /* whether both files were synced */
 };
 
+/* The number changes with each change of the layout, so that a chunk of another version counts as damaged. */
 static const char magic[] = "blspool6";
 
 /* A row in the file, followed by its reason and its extra columns. */
@@ -41,11 +54,13 @@ struct packed {
     uint32_t reason, extra; /* bytes */
 };
 
+/* A document of no bytes has no unit, and so no checksum. */
 int64_t bl_spool_stored(int64_t bytes)
 {
     return bytes + (bytes + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT * SUM_SIZE;
 }
 
+/* The inverse of bl_spool_stored: a stored unit has one checksum, and so does a last unit that is not full. */
 int64_t bl_spool_plain(int64_t stored)
 {
     return stored - (stored + BL_SPOOL_UNIT + SUM_SIZE - 1) / (BL_SPOOL_UNIT + SUM_SIZE) * SUM_SIZE;
@@ -57,24 +72,26 @@ static uint64_t unit_checksum(uint64_t key, int64_t at, const void *data, size_t
     return bl_checksum(data, size) + (key ^ (uint64_t)at * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* One of the two files while it is written. */
+/* One of the two files of a chunk while it is written. The part owns the path, the descriptor, the buffer and the hash.
+ */
 struct spool_part {
-    char *path; /* of the temporary name */
+    char *path; /* the temporary name; NULL: the file was published, and nothing is left to remove */
     int fd;
-    struct bl_buffer buffer;
-    XXH3_state_t *hash; /* NULL: its units have checksums */
-    int64_t bytes;
+    struct bl_buffer buffer; /* bytes that are not yet written, at most CHUNK */
+    XXH3_state_t *hash;      /* NULL: its units have checksums */
+    int64_t bytes;           /* written so far, without the buffer and the head */
 };
 
+/* A chunk that is being written by one thread. */
 struct bl_spool_writer {
     char *dir;
     uint64_t key;
     struct bl_spool_stamp stamp;
-    bool shared;
+    bool shared; /* the spool lies where other machines read it, so files are synced */
     struct spool_part rows, steps;
 };
 
-/* To be freed; NULL: out of memory. */
+/* Returns DIR/KEY.SUFFIX, which the caller frees, or NULL if memory is out. */
 static char *spool_path(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer path = {0};
@@ -86,7 +103,7 @@ static char *spool_path(const char *dir, uint64_t key, const char *suffix, struc
 
 /* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* The temporary name is unique: other processes, on other machines too, may write the same chunk. */
+/* Creates the file. Its temporary name is unique: other processes, on other machines too, may write the same chunk. */
 static int part_open(struct spool_part *part, const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     struct bl_buffer name = {0};
@@ -100,6 +117,7 @@ static int part_open(struct spool_part *part, const char *dir, uint64_t key, con
     return part->fd < 0 ? part->fd : BL_OK;
 }
 
+/* Writes bytes to the file at once and adds them to the hash, past the buffer, which must be empty. */
 static int part_write(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->hash)
@@ -108,6 +126,7 @@ static int part_write(struct spool_part *part, const void *data, size_t size, st
     return bl_io_write(part->fd, data, size, part->path, e);
 }
 
+/* Writes the buffer to the file. The buffer is empty afterwards, also after an error. */
 static int part_flush(struct spool_part *part, struct bl_error *e)
 {
     int code = bl_buffer_check(&part->buffer, e);
@@ -120,17 +139,21 @@ out:
     return code;
 }
 
+/* Adds bytes to the file. Small ones are collected in the buffer, since a row of a short document has some 60 bytes. */
 static int spool_part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
     if (part->buffer.size + size > CHUNK) {
         BL_TRY(part_flush(part, e));
     }
+    /* Steps of a long document need no copy into the buffer. */
     if (size >= CHUNK)
         return part_write(part, data, size, e);
     bl_buffer_append(&part->buffer, data, size);
     return bl_buffer_check(&part->buffer, e);
 }
 
+/* Closes the file and gives it its final name. It is synced first where other machines read it: without that, a machine
+ * that loses its power could leave a name with an incomplete file. */
 static int part_publish(struct spool_part *part, const struct bl_spool_writer *w, const char *suffix,
                         struct bl_error *e)
 {
@@ -144,11 +167,13 @@ static int part_publish(struct spool_part *part, const struct bl_spool_writer *w
     char *path = spool_path(w->dir, w->key, suffix, e);
     if (!path)
         return BL_EFAIL;
-    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged. */
     struct bl_error differs = {0};
+    /* Other tasks may have the file of that name open, which has the same bytes unless it is damaged: it is not
+     * replaced then. */
     bool there = w->shared && bl_publish_file(part->path, path, &differs) == BL_OK;
     int code = there ? BL_OK : bl_fs_rename(part->path, path, e);
     free(path);
+    /* The file of the other task stays; part_free removes this one. */
     if (code || there)
         return code; /* the temporary name is removed with the part */
     free(part->path);
@@ -156,6 +181,7 @@ static int part_publish(struct spool_part *part, const struct bl_spool_writer *w
     return BL_OK;
 }
 
+/* Frees what the part owns, and removes the temporary file if there is still one. */
 static void part_free(struct spool_part *part)
 {
     if (part->fd >= 0)
@@ -167,6 +193,8 @@ static void part_free(struct spool_part *part)
     bl_buffer_free(&part->buffer);
 }
 
+/* The file begins with an empty head, without the magic bytes, until bl_spool_publish writes the right one: a file that
+ * was left over is never taken for a complete one. */
 int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
                     bool shared, struct bl_error *e)
 {
@@ -185,6 +213,7 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     code = part_open(&w->steps, dir, key, "steps", e);
     if (code)
         goto out;
+    /* Only the rows have a hash: units of the steps have their own checksums. */
     w->rows.hash = XXH3_createState();
     if (!w->rows.hash)
         code = bl_error_memory(e);
@@ -200,7 +229,8 @@ out:
     return code;
 }
 
-/* Puts the steps of a document: each unit is followed by its checksum. */
+/* Puts the steps of a document: each unit is followed by its checksum. The last unit of a document may be shorter, so
+ * that each document begins with a new unit, and a piece can be read without the documents beside it. */
 static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size_t bytes, struct bl_error *e)
 {
     struct spool_part *part = &w->steps;
@@ -214,6 +244,7 @@ static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size
     return BL_OK;
 }
 
+/* The lengths of both texts are in the row, so they need no final zeros in the file. */
 int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e)
 {
@@ -232,6 +263,7 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
     return spool_put_steps(w, steps, bytes, e);
 }
 
+/* The steps get their name before the rows: a chunk with KEY.rows is complete. */
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
 {
     int code = part_flush(&w->rows, e);
@@ -259,6 +291,7 @@ out:
     return code;
 }
 
+/* After bl_spool_publish a part has a temporary name only if another task has published the same file. */
 void bl_spool_abort(struct bl_spool_writer *w)
 {
     part_free(&w->rows);
@@ -277,6 +310,7 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
     char *path = spool_path(dir, key, suffix, e);
     if (!path)
         return BL_EFAIL;
+    /* O_NOFOLLOW and O_NONBLOCK: others may write to the folder, so no link is followed, and no pipe blocks. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int code = BL_OK;
     if (*fd < 0 && !(optional && errno == ENOENT))
@@ -292,6 +326,7 @@ int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
     return fd;
 }
 
+/* Sets *good if the file has this many bytes. */
 static int spool_has_size(int fd, int64_t bytes, bool *good, struct bl_error *e)
 {
     struct stat status;
@@ -301,6 +336,8 @@ static int spool_has_size(int fd, int64_t bytes, bool *good, struct bl_error *e)
     return BL_OK;
 }
 
+/* Reads the head of KEY.rows. *good: it is that of this chunk and this version, and sums with its numbers do not
+ * overflow. */
 static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, struct bl_error *e)
 {
     struct stat status;
@@ -315,6 +352,8 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
     return BL_OK;
 }
 
+/* Returns BL_EFAIL with the file's name. The user must remove KEY.rows, because a dataset that is half packed refers to
+ * the chunk: counting it again gives the same steps. */
 static int spool_report_damage(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL,
@@ -323,16 +362,17 @@ static int spool_report_damage(const char *dir, uint64_t key, const char *suffix
                         dir, key, suffix, dir, key);
 }
 
-/* Rows that are being visited. */
+/* A visit of the rows of a chunk. */
 struct spool_visiting {
-    int inputs;         /* of the chunk */
+    int inputs;         /* of the chunk: a row has the number of one of them */
     int64_t steps_left; /* bytes of the steps, with checksums */
     bl_spool_visit *visit;
     void *context;
-    struct bl_buffer texts;
+    struct bl_buffer texts; /* the reason and the extra columns of the row that is visited, with final zeros */
 };
 
-/* Whether a row can be one of the chunk: its numbers are indexes. */
+/* Whether a row can be one of the chunk: its numbers are indexes. The checksum is known only at the end of the file,
+ * and the visitor uses the numbers before that. */
 static bool packed_is_possible(const struct packed *packed, const struct spool_visiting *v)
 {
     return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
@@ -342,7 +382,7 @@ static bool packed_is_possible(const struct packed *packed, const struct spool_v
 }
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
- * bload cannot have written one of them. */
+ * bload cannot have written one of them. A row that is cut off at the end of data is left for the next call. */
 static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t size, size_t *used, bool *good,
                             struct bl_error *e)
 {
@@ -351,6 +391,7 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
     *used = 0;
     while (size - *used >= sizeof packed) {
         memcpy(&packed, data + *used, sizeof packed);
+        /* The sum of two numbers of 32 bits and a small one does not overflow in 64 bits. */
         size_t whole = sizeof packed + packed.reason + packed.extra;
         *good = packed_is_possible(&packed, v);
         if (size - *used < whole || !*good)
@@ -375,12 +416,13 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
     return BL_OK;
 }
 
-/* Appends the next bytes of the file to data; *got: how many, 0 at the end. */
+/* Appends the next bytes of the file, from byte `at` on, to data; *got: how many, 0 at the end. */
 static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *got, struct bl_error *e)
 {
     if (!bl_buffer_reserve(data, CHUNK))
         return bl_error_memory(e);
     ssize_t n;
+    /* A signal may interrupt the call. */
     do
         n = pread(fd, data->data + data->size, CHUNK, at);
     while (n < 0 && errno == EINTR);
@@ -391,8 +433,8 @@ static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *g
     return BL_OK;
 }
 
-/* Visits the rows behind the head. *good: whether they are those that were written; if they are not, some of them may
- * have been visited, of which the numbers are possible ones. */
+/* Visits the rows behind the head. *good: whether they are those that were written. If they are not, some rows may have
+ * been visited; their numbers are possible ones, but they may be wrong. */
 static int spool_visit_file(struct spool_visiting *v, int fd, const struct head *head, bool *good, struct bl_error *e)
 {
     struct bl_buffer data = {0};
@@ -416,6 +458,7 @@ static int spool_visit_file(struct spool_visiting *v, int fd, const struct head 
     return code;
 }
 
+/* The size of KEY.rows need not be checked: the checksum covers all bytes behind the head. */
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
     struct spool_visiting v = {.inputs = inputs, .visit = visit, .context = context};
@@ -436,7 +479,7 @@ int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *vis
     return code;
 }
 
-/* Whether each unit in the window has its checksum. */
+/* Whether each unit in the window has its checksum. The last one may be shorter than the others. */
 static bool window_is_good(const struct bl_spool_window *w)
 {
     const uint8_t *data = w->data;
@@ -452,11 +495,13 @@ static bool window_is_good(const struct bl_spool_window *w)
     return true;
 }
 
-/* Reads the units of the document from this one on, up to its byte `end`, and compares them with their checksums. */
+/* Reads the units of the document from this one on, up to its byte `end` and at most BL_SPOOL_WINDOW of them, and
+ * compares them with their checksums. The end is that of the request, not of the document: a short piece costs a short
+ * read. *good: the checksums match; otherwise the window is empty. */
 static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit, int64_t end,
                        bool *good, struct bl_error *e)
 {
-    int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* exclusive */
+    int64_t last = (end + BL_SPOOL_UNIT - 1) / BL_SPOOL_UNIT; /* the unit behind the last one */
     last = last < unit + BL_SPOOL_WINDOW ? last : unit + BL_SPOOL_WINDOW;
     int64_t stored = bl_spool_stored(steps->bytes), to = last * (int64_t)UNIT_STORED,
             from = unit * (int64_t)UNIT_STORED;
@@ -472,18 +517,22 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
     return BL_OK;
 }
 
-/* The bytes of a unit in the window, without its checksum; *data: where. 0: it is not there. */
+/* Returns the bytes of a unit in the window, without its checksum, or 0 if it is not there. *data: where it is, until
+ * the window is filled again. */
 static size_t window_find(const struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit,
                           const uint8_t **data)
 {
     int64_t skip = steps->begin + unit * (int64_t)UNIT_STORED - w->at;
     if (w->key != steps->key || skip < 0 || skip >= (int64_t)w->size)
         return 0;
+    /* The window may end with a unit that is not full, the last one of a document. */
     size_t left = w->size - (size_t)skip;
     *data = w->data + skip;
     return (left < UNIT_STORED ? left : UNIT_STORED) - sizeof(uint64_t);
 }
 
+/* Pieces of one document are often read one after the other, so the window keeps the units that were read last. A loop
+ * turn takes bytes of one unit, or fills the window. */
 int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t from, void *out, size_t size,
                   struct bl_error *e)
 {
@@ -509,13 +558,14 @@ int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps,
 
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
-/* The units of a chunk, compared with their checksums in the order of the rows. */
+/* The comparison of the units of a chunk with their checksums, in the order of the rows. */
 struct spool_comparing {
     struct bl_spool_window window;
     struct bl_spool_steps steps;
     bool good;
 };
 
+/* Compares the units of the steps of a row with their checksums. The steps of a row follow those of the row before. */
 static int comparing_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     struct spool_comparing *c = context;
@@ -528,13 +578,14 @@ static int comparing_row(void *context, int input, const struct bl_row *row, int
     return code;
 }
 
+/* Takes a row without a look at its steps, where only the checksum of the rows counts. */
 static int visiting_nothing(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
     (void)context, (void)input, (void)row, (void)bytes, (void)e;
     return BL_OK;
 }
 
-/* Compares the rows, and the steps unless they were synced, with their checksums. */
+/* Compares the rows, and the steps unless they were synced, with their checksums. rows and steps: descriptors. */
 static int spool_compare(int rows, int steps, uint64_t key, int inputs, const struct head *head, bool *good,
                          struct bl_error *e)
 {
@@ -552,6 +603,7 @@ static int spool_compare(int rows, int steps, uint64_t key, int inputs, const st
     return code;
 }
 
+/* The checks go from cheap to expensive: the head, the stamp, the sizes, the checksums. */
 int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
                   struct bl_error *e)
 {
@@ -568,6 +620,7 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     code = spool_read_head(rows, key, &head, &good, e);
     if (code || !good)
         goto out;
+    /* The same contents under other times, such as after a copy of the inputs, are as good. */
     if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
         *changed = true;
         goto out;
@@ -588,6 +641,7 @@ out:
     return code;
 }
 
+/* The rows go first: without them a chunk does not exist, even if the removal stops between the two files. */
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
 {
     static const char *const suffix[] = {"rows", "steps"};
@@ -602,7 +656,7 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
     return code;
 }
 
-/* Whether the name is that of a temporary file: "KEY.rows.part-HOST-PID-RANDOM". */
+/* Whether the name is that of a temporary file: "KEY.rows.part-HOST-PID-RANDOM". *key: its chunk. */
 static bool spool_is_left_over(const char *name, uint64_t *key)
 {
     char *end;
@@ -610,6 +664,7 @@ static bool spool_is_left_over(const char *name, uint64_t *key)
     return end == name + 16 && (strncmp(end, ".rows.part-", 11) == 0 || strncmp(end, ".steps.part-", 12) == 0);
 }
 
+/* Only temporary files of the given chunks are removed: other runs may be writing those of other chunks. */
 int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
 {
     uint64_t found;

@@ -3,18 +3,22 @@
  *
  * A chunk has two files, named by its key. KEY.steps holds the values of the steps of all ok rows, one row after the
  * other, and of each row field after field; after each BL_SPOOL_UNIT bytes of a row, and after its end, follows their
- * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. For flat files of ids KEY.steps
- * is empty: their steps are read from the input files.
+ * checksum. KEY.rows holds the rows; it is renamed into place after KEY.steps. For flat files of ids KEY.steps is
+ * empty: their steps are read from the input files.
  *
  * The key identifies the work: which inputs are counted, by which options. The stamp identifies the inputs' content. A
  * run reuses the chunk of an earlier run only if the checksums of both files match, because the files are not synced. A
  * shared spool is synced, so only the size of KEY.steps is checked before use: otherwise each of a thousand tasks would
- * read the whole spool. Every later read verifies its checksums, also in the run that wrote them. Many
- * processes may fill one spool at the same time: a file has a temporary name until it is complete, and two versions of
- * the same chunk hold the same bytes.
+ * read the whole spool. Every later read verifies its checksums, also in the run that wrote them. Many processes may
+ * fill one spool at the same time: a file has a temporary name until it is complete, and two versions of the same chunk
+ * hold the same bytes.
  *
- * Pieces are read by a call each, not mapped: a failing disk must not end the process by a signal. Reads
- * are not merged either, because the pieces of neighbouring blocks are rarely close to each other in the file. */
+ * A scan calls bl_spool_find for each chunk and, if it is not there, bl_spool_create, bl_spool_put for each row, and
+ * bl_spool_publish. Packing calls bl_spool_index_add for each chunk, then bl_spool_index_find and bl_spool_read for
+ * each piece.
+ *
+ * Each piece is read by a call, not mapped: a failing disk must not end the process by a signal. Reads are not merged
+ * either, because the pieces of neighbouring blocks are rarely close to each other in the file. */
 #ifndef BL_SPOOL_H
 #define BL_SPOOL_H
 
@@ -33,7 +37,9 @@
 #define BL_SPOOL_UNIT ((int64_t)1 << 12)
 #define BL_SPOOL_WINDOW 16 /* units that are read at once */
 
-/* Takes a row: of status, length, reason, offset, content and further columns. bytes: of its steps. */
+/* Takes a row, which has its status, length, reason, offset, content and further columns; row and its texts are valid
+ * until it returns. input: number of the row's input in the chunk. bytes: of the steps, without checksums. An error
+ * ends the visit. */
 typedef int bl_spool_visit(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e);
 
 /* Identifies the content of the inputs of a chunk: a hash of their sizes and times, which is cheap, and one of their
@@ -49,10 +55,10 @@ struct bl_spool_writer;
  * writer with bl_spool_publish or bl_spool_abort. */
 int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t key, struct bl_spool_stamp stamp,
                     bool shared, struct bl_error *e);
-/* Adds a row, and the values of its steps if it is ok. */
+/* Adds a row, and the values of its steps if it is ok. bytes: of the steps. */
 int bl_spool_put(struct bl_spool_writer *writer, int input, const struct bl_row *row, const void *steps, size_t bytes,
                  struct bl_error *e);
-/* Renames both files into place. bl_spool_publish and bl_spool_abort both free the writer. */
+/* Renames both files into place. bl_spool_publish and bl_spool_abort both free the writer, also after an error. */
 int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
 void bl_spool_abort(struct bl_spool_writer *writer);
 
@@ -95,7 +101,7 @@ int bl_spool_read(struct bl_spool_window *window, const struct bl_spool_steps *s
 /* Opens KEY.steps for pread. Returns the descriptor, which the caller closes, or an error code. */
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e);
 
-/* Removes a chunk. */
+/* Removes both files of a chunk. It is no error if one does not exist. */
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e);
 
 /* Removes the temporary files of these chunks that killed runs left. */
@@ -118,7 +124,7 @@ struct bl_spool_files {
 int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, uint64_t key, bool *held,
                        struct bl_error *e);
 
-/* Closes them all; more may be opened afterwards. */
+/* Closes all files; more may be opened afterwards. No thread may read from them at that time. */
 void bl_spool_files_close(struct bl_spool_files *files);
 void bl_spool_files_free(struct bl_spool_files *files);
 
@@ -135,6 +141,7 @@ struct bl_spool_segment {
     int64_t end; /* where the last of them ends, as start below */
 };
 
+/* A document of the index: the steps of the next one begin where those of this one end. */
 struct bl_spool_document {
     int64_t offset;   /* in the file; -1: it is the file */
     int64_t start;    /* first byte in the steps of the chunk; if it has rows alone, first step */

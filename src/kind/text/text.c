@@ -1,4 +1,8 @@
-/* The text kind: its options, what is made of them, and its place in the table of kinds. */
+/* The text kind: what its options mean for a scan, a manifest and a reader, and its place in the table of kinds.
+ *
+ * The callbacks here are short. The work is elsewhere: count.c makes rows and steps, read.c reads pieces, options.c
+ * checks the options and prepares the tokenizer. Example of a row's columns with --tokenizer, --bos and --keep lang:
+ * those of all kinds, then "lang", then the column that says whether the document had the token of --bos already. */
 #include "kind/text/text.h"
 
 #include <inttypes.h>
@@ -12,18 +16,20 @@
 #include "kind/text/options.h"
 #include "kind/text/spool.h"
 
-/* What a folder's files are taken by. Others (.json, .csv, no extension) are read when they are named. */
+/* The extensions of files that bload takes from a folder. Others (.json, .csv, no extension) are read when they are
+ * named. */
 static const char *const extensions[] = {
     "jsonl",   "jsonl.gz", "jsonl.zst", "ndjson",   "ndjson.gz", "ndjson.zst", "json.gz", "json.zst", "txt", "txt.gz",
     "txt.zst", "text",     "text.gz",   "text.zst", "md",        "md.gz",      "md.zst",  "idx",      "npy", NULL};
 
-/* The same with --token-file: what lies beside them is no input. */
+/* The same with --token-file. The files beside them, .idx of a .bin, are no inputs. */
 static const char *const token_extensions[] = {"bin", "npy", "ds", NULL};
 static const struct bl_kind_names token_names = {token_extensions, {".idx", ".bin"}};
 
-/* Columns of flat files of ids, see bl_token_file_count. */
+/* The columns of flat files of ids, see bl_token_file_count. */
 #define TOKEN_COLUMNS "\tunmarked\tempty\tundivided"
-/* Code and markup, in folders that --kind says are text. Not data, as JSON, nor what tools make. */
+/* Code and markup, in folders that --kind says are text. Data formats such as JSON are not among them, nor are files
+ * that tools make. */
 static const char *const asked_extensions[] = {
     "adb",   "ads",      "adoc", "asm", "awk",  "bash", "bat",   "bib",    "c",      "cc",   "cfg",   "cjs",  "clj",
     "cmake", "conf",     "cpp",  "cs",  "css",  "cu",   "cuh",   "cxx",    "d",      "dart", "diff",  "el",   "erl",
@@ -34,8 +40,11 @@ static const char *const asked_extensions[] = {
     "scala", "scm",      "scss", "sh",  "sol",  "sql",  "sv",    "svelte", "swift",  "tcl",  "tex",   "toml", "ts",
     "tsx",   "v",        "vb",   "vhd", "vhdl", "vue",  "xhtml", "xml",    "yaml",   "yml",  "zig",   "zsh",  NULL};
 
+/* The types in which ids are stored: with u16 each id must be below 65,536, and a dataset has half the size. */
 static const char *const dtypes[] = {"i32", "u16", NULL};
 
+/* Bytes of input in a chunk, which is one call of a thread and one pair of files in the spool. Near the end of the
+ * inputs chunks become smaller, so that all threads end at about the same time. */
 #define CHUNK_BYTES ((int64_t)64 << 20)
 #define CHUNK_BYTES_LEAST ((int64_t)1 << 20) /* counting them takes a hundred times as long as beginning a chunk */
 
@@ -44,6 +53,8 @@ static void text_sampling(const void *config, struct bl_buffer *out)
     bl_text_sampling(config, out);
 }
 
+/* Appends the lines that identify a dataset beside its options: another tokenizer file of the same name gives another
+ * dataset. */
 static void text_identify(const void *values, struct bl_buffer *out)
 {
     const struct bl_text_config *config = values;
@@ -51,6 +62,7 @@ static void text_identify(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, "tokenizer: %016" PRIx64 "\n", bl_tokenizer_digest(config->prepared.tokenizer));
 }
 
+/* Appends the names of the extra columns in the order in which bl_item writes their values. */
 static void text_columns(const void *values, bool lists, struct bl_buffer *out)
 {
     (void)lists;
@@ -68,21 +80,25 @@ static void text_columns(const void *values, bool lists, struct bl_buffer *out)
     bl_buffer_text(out, p->leaves_specials ? "\t" BL_TEXT_SPECIALS : "");
 }
 
+/* Returns the name of number i among the columns that are numbers, or NULL. */
 static const char *text_number(const void *values, int i)
 {
     return bl_item_number_name(&((const struct bl_text_config *)values)->prepared, i);
 }
 
+/* Whether the spool has rows without steps, because the steps of flat files of ids stay in their files. */
 static bool text_has_rows_alone(const void *config)
 {
     return ((const struct bl_text_config *)config)->token_file;
 }
 
+/* Names of files that replace the extensions above, or NULL. */
 static const struct bl_kind_names *text_names(const void *config)
 {
     return ((const struct bl_text_config *)config)->token_file ? &token_names : NULL;
 }
 
+/* Sets the fields of a row: the same for all rows, as options alone decide them. */
 static int text_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                        struct bl_fields *out, struct bl_error *e)
 {
@@ -91,12 +107,15 @@ static int text_fields(const void *values, const struct bl_kind_env *env, const 
     return BL_OK;
 }
 
+/* Adds a chunk to the index of the spool. One thread calls it, in the order of the inputs. */
 static int text_keep(void *values, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_text_config *config = values;
     return bl_spool_index_add(&config->prepared.spool_index, env->spool, chunk, e);
 }
 
+/* Removes the chunks of this dataset from the spool when packing is complete. Files of other datasets stay, and so does
+ * the folder if it has some. */
 static int text_clear(void *values, const struct bl_kind_env *env, struct bl_error *e)
 {
     struct bl_spool_index *index = &((struct bl_text_config *)values)->prepared.spool_index;
@@ -111,6 +130,7 @@ static int text_clear(void *values, const struct bl_kind_env *env, struct bl_err
     return code;
 }
 
+/* Appends ", begin 1 2" for marks 1 and 2, and nothing if there are none. */
 static void marks_describe(const char *which, const struct bl_document_marks *marks, struct bl_buffer *out)
 {
     bl_buffer_text(out, marks->count ? which : "");
@@ -118,11 +138,14 @@ static void marks_describe(const char *which, const struct bl_document_marks *ma
         bl_buffer_printf(out, " %d", marks->id[i]);
 }
 
+/* Appends the description of the field for a reader of the manifest: where its ids come from, and which tokens are
+ * added. */
 static void text_describe(const void *values, const struct bl_field *field, struct bl_buffer *out)
 {
     (void)field;
     const struct bl_text_config *config = values;
     const struct bl_text_prepared *p = &config->prepared;
+    /* Without a tokenizer the inputs have ids, whose meaning only the user knows. */
     if (p->tokenizer)
         bl_buffer_printf(out, "tokens of %s (%" PRId64 " ids, digest %016" PRIx64 "), special tokens in text %s",
                          bl_tokenizer_name(p->tokenizer), bl_tokenizer_size(p->tokenizer),
@@ -140,6 +163,7 @@ static void text_describe(const void *values, const struct bl_field *field, stru
                      p->fim[BL_FIM_SUFFIX]);
 }
 
+/* Names the libraries on which ids depend: the tokenizer's. */
 static int text_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,
                          struct bl_error *e)
 {
@@ -150,6 +174,8 @@ static int text_versions(const void *config, const struct bl_kind_env *env, bl_v
     return BL_OK;
 }
 
+/* The sums that a scan and a manifest have. A total with a value counts the rows that have this value in its column; a
+ * total without one adds up the numbers of the column. */
 static const struct bl_total totals[] = {
     {.column = BL_TEXT_HAD_BOS,
      .text = "sequences that begin with the token of --bos already, which is not added again"},
@@ -190,7 +216,7 @@ static const struct bl_kind_scan text_scan = {
 };
 
 static const struct bl_kind_read text_read = {
-    .memory = (int64_t)1 << 20,
+    .memory = (int64_t)1 << 20, /* bytes for each reader: the window of the spool, and the table of open files */
     .fields = text_fields,
     .open = bl_text_open,
     .describe = text_describe,
@@ -203,6 +229,7 @@ static const struct bl_kind_spool text_spool = {
     .is_rows_alone = text_has_rows_alone,
 };
 
+/* Text reads standard input, and takes files for which no other kind has the extension (is_fallback). */
 const struct bl_kind bl_kind_text = {
     .name = "text",
     .title = "Text",

@@ -21,7 +21,7 @@ extern const struct bl_kind bl_kind_text;
 
 /* Counting text: turns documents into rows, and stores their steps in the spool. */
 
-/* As in struct bl_kind. */
+/* The callbacks of the scan, as in struct bl_kind_scan. */
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 bl_counter_open bl_text_counter_open;
 bl_kind_count bl_text_count_chunk;
@@ -30,7 +30,7 @@ bl_kind_count bl_text_count_chunk;
 
 /* Reading text: gives the steps of documents from the spool or from flat files of ids. */
 
-/* As in struct bl_kind. */
+/* The callback that opens a reader, as in struct bl_kind_read. */
 bl_reader_open bl_text_open;
 
 #endif

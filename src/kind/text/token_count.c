@@ -1,4 +1,12 @@
-/* Counting flat files of token ids: each document becomes a row. An index or a mark shows where a document ends. */
+/* Counting flat files of token ids: each document becomes a row. An index or a mark shows where a document ends.
+ *
+ * A file is read once, in windows of ids, and no document is in memory as a whole. With eos=0, these ids of u16 are two
+ * documents, at bytes 0 and 6, and the second one is not marked:
+ *
+ *     15 27 0 8 9
+ *
+ * A file with an index is counted by one thread. A file with marks may be divided: the chunk that has the first byte of
+ * a document counts the document, and reads on behind its end for the rest. */
 #include "kind/text/token_file.h"
 
 #include <errno.h>
@@ -10,22 +18,26 @@
 #include "base/io.h"
 #include "kind/text/npy_ids.h"
 
-#define WINDOW_IDS ((size_t)1 << 15) /* ids that are read at once */
-#define INDEX_CHUNK ((int64_t)4096)  /* entries of an index */
+/* Ids that are read at once: 64 KiB to 256 KiB of a file, of which a disk reads one as fast as several smaller pieces.
+ */
+#define WINDOW_IDS ((size_t)1 << 15)
+#define INDEX_CHUNK ((int64_t)4096) /* entries of an index that are read at once: 32 KiB */
 
 /* --- index of documents ------------------------------------------------------------------------------------------- */
 
-/* Where the documents end: the numbers of tokens before that, in 64 bits, or what an .idx file of Megatron says. */
+/* An index of documents: the number of tokens before the end of each document, in 64 bits, or the entries of an .idx
+ * file of Megatron. The index owns pair and file. */
 struct index {
     struct bl_megatron_documents *pair; /* or NULL: */
-    const struct bl_token_file *t;
+    const struct bl_token_file *t;      /* of the ids */
     struct bl_input_file file;
-    int64_t count;
-    int64_t first, held; /* entries in memory */
+    int64_t count;       /* documents */
+    int64_t first, held; /* entries in memory: the number of the first one, and how many */
     uint8_t entry[8 * INDEX_CHUNK];
 };
 
-/* The byte at which document i ends. */
+/* Finds the byte of the file at which document i ends. An entry with more tokens than the file has gives a byte behind
+ * the end of the file, which index_check reports: the multiplication must not overflow. */
 static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_error *e)
 {
     static const struct bl_id_number type = {8, false, false};
@@ -47,7 +59,7 @@ static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_er
     return code;
 }
 
-/* Checks that the documents follow each other without gaps, up to the end of the ids. */
+/* Checks that the documents follow each other without gaps, up to the end of the ids. BL_EDATA: they do not. */
 static int index_check(struct index *x, const struct bl_cancel *cancel, struct bl_error *e)
 {
     int64_t size = (int64_t)x->t->type.size, before = x->t->begin, end = before;
@@ -70,6 +82,7 @@ static int index_check(struct index *x, const struct bl_cancel *cancel, struct b
         x->count ? 8 * (x->count - 1) : 0, (end - x->t->begin) / size, (x->t->end - x->t->begin) / size);
 }
 
+/* Opens an index of datatrove: numbers of 64 bits, and nothing else. BL_EDATA: it is none. */
 static int index_open_file(struct index *x, const char *path, struct bl_error *e)
 {
     if (bl_input_file_open(&x->file, path) != 0)
@@ -83,7 +96,7 @@ static int index_open_file(struct index *x, const char *path, struct bl_error *e
     return BL_OK;
 }
 
-/* Opens the index. The caller closes it also after an error. */
+/* Opens the index. The caller closes it, also after an error. sequences: each sequence of Megatron is a document. */
 static int index_open(struct index *x, const struct bl_token_file *t, bool sequences, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
@@ -111,7 +124,7 @@ struct id_scan {
     const struct bl_chunk *chunk;
     const struct bl_cancel *cancel;
     const char *path;
-    int64_t before; /* for the meter */
+    int64_t before; /* bytes of the inputs before this file, minus the begin of the chunk, for the meter */
     int64_t max;    /* the largest id */
     bl_item_emit *emit;
     void *context;
@@ -135,7 +148,8 @@ struct token_document {
     uint64_t content;
 };
 
-/* The ids from byte `at` on, which must not be the end: *id and *count of them. */
+/* Gives the ids from byte `at` on, which must not be the end: *id and *count of them, at least one. They are in the
+ * window until the next call. */
 static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *count, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size, ids = (at - s->first) / size;
@@ -157,7 +171,7 @@ static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *c
 }
 
 /* Returns the index of the first id that equals wanted, or count. It compares whole groups so that the compiler can
- * vectorize the loop. */
+ * vectorize the loop: most documents are longer than a group. */
 static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
 {
     enum { GROUP = 64 };
@@ -174,8 +188,9 @@ static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
     return i;
 }
 
-/* How many of the next ids belong to the document that has begun; *ended: the last one of them ends it, or the one
- * behind them begins another. */
+/* Returns how many of the next count ids belong to the document that has begun. *ended: the last one of them ends it,
+ * or the one behind them begins another. is_first: they begin the document, so that a mark at their begin is its own.
+ */
 static size_t scan_take(const struct id_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
 {
     if (s->spec->mark_begins) {
@@ -188,7 +203,8 @@ static size_t scan_take(const struct id_scan *s, const int32_t *id, size_t count
     return found + *ended;
 }
 
-/* Reads the document that begins at d->begin, up to byte limit, or, if by_mark, up to a mark before that. */
+/* Reads the document that begins at d->begin, up to byte limit, or, if by_mark, up to a mark before that. The content
+ * hash is that of the ids, so it does not depend on the type in which a file stores them. */
 static int scan_document(struct id_scan *s, struct token_document *d, int64_t limit, bool by_mark, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size;
@@ -220,12 +236,13 @@ static int scan_document(struct id_scan *s, struct token_document *d, int64_t li
     if (by_mark && !s->spec->mark_begins)
         d->is_marked = ended;
     d->content = bl_checksum_end(&sum);
+    /* 0 means "not known" in a row. */
     d->content = d->content ? d->content : 1;
     return BL_OK;
 }
 
 /* Finds whether the document has the tokens of --bos and --eos already, as bl_item_end_ids does. Returns its length
- * with those that it lacks. */
+ * with those that are added. A document of one id does not count as both. */
 static int64_t document_add_marks(const struct token_document *d, int64_t tokens, struct bl_item *item)
 {
     const struct bl_text_config *config = item->config;
@@ -235,7 +252,7 @@ static int64_t document_add_marks(const struct token_document *d, int64_t tokens
     return tokens + (item->had_bos ? 0 : p->begin.count) + (item->had_eos ? 0 : p->end.count);
 }
 
-/* Makes a row of the document. */
+/* Emits a row of the document: skipped if a number of it is no id, or if it is longer than --max-document. */
 static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
 {
     struct bl_item *item = s->item;
@@ -257,13 +274,16 @@ static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_
     return s->emit(s->context, item, e);
 }
 
-/* The byte at which the first document begins that begins at byte `from` or later; the end if that comes first. */
+/* Finds the byte at which the first document begins that begins at byte `from` or later, or end if that comes first. A
+ * document begins at the begin of the ids, behind a mark that ends one, or at a mark that begins one. */
 static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t *found, struct bl_error *e)
 {
     int64_t size = (int64_t)s->t->type.size, behind = s->spec->mark_begins ? 0 : size;
     *found = s->t->begin;
     if (from <= s->t->begin)
         return BL_OK;
+    /* The first whole id from `from` on. With marks that end documents, the id before it is looked at as well: it may
+     * be the mark. */
     int64_t at = s->t->begin + (from - s->t->begin + size - 1) / size * size - behind;
     for (*found = end; at + behind < end;) {
         const int32_t *id;
@@ -300,7 +320,8 @@ static int scan_by_mark(struct id_scan *s, struct bl_error *e)
 }
 
 /* Emits a row for each document of the index. An empty document gets no row, because its offset would be that of the
- * next document: it is counted in the row before it, or in the first row. */
+ * next document: it is counted in the row before it, or in the first row. A row is emitted when the next document with
+ * tokens begins. */
 static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error *e)
 {
     struct token_document d = {.begin = s->t->begin};
@@ -322,6 +343,7 @@ static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error
     return found ? scan_emit(s, &d, false, e) : BL_OK;
 }
 
+/* Opens the index and emits its documents. The index is on the heap, as it has a buffer of 32 KiB. */
 static int scan_open_index(struct id_scan *s, struct bl_error *e)
 {
     struct index *index = calloc(1, sizeof *index);
@@ -337,6 +359,7 @@ static int scan_open_index(struct id_scan *s, struct bl_error *e)
     return code;
 }
 
+/* Emits the rows of the chunk's part of the file by the first rule that applies: index, mark, whole file. */
 static int scan_run(struct id_scan *s, struct bl_error *e)
 {
     BL_TRY(s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e));
@@ -379,6 +402,7 @@ int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, cons
     return code;
 }
 
+/* Faults of the file are left to the counting, which reports them as a row. */
 int bl_token_file_divisible(const struct bl_text_config *config, const char *path, bool *divisible, struct bl_error *e)
 {
     struct bl_token_file t;

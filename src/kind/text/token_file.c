@@ -1,3 +1,13 @@
+/* Flat files of token ids: the option --token-file, the type of the ids, the header and the files beside them, and the
+ * reading of ids.
+ *
+ * The type of the ids comes from the option, from the header of llm.c, or from a file beside the ids; two of them that
+ * contradict each other are an error. A wrong type would give numbers that are ids, too, and a dataset of nonsense, so
+ * the first ids are checked. Files beside the ids:
+ *
+ *     tokens.bin   tokens.idx                          Megatron: type, and the lengths of the sequences
+ *     tokens.ds    tokens.ds.index tokens.ds.metadata  datatrove: ends of documents; "gpt2|2" and the number of tokens
+ */
 #include "kind/text/token_file.h"
 
 #include <endian.h>
@@ -18,14 +28,15 @@
 #include "kind/text/npy_ids.h"
 #include "kind/text/vocabulary.h"
 
-#define SAMPLE_IDS 4096 /* at the beginning, that are looked at for a wrong type */
-#define SAMPLE_LEAST 32
-#define SAMPLE_HIGH 31              /* the upper half of an id of a tokenizer is at most that: BL_VOCABULARY_MAX */
-#define METADATA_MAX 4096           /* bytes that are looked at */
+#define SAMPLE_IDS 4096             /* ids at the beginning of a file that are checked for a wrong type */
+#define SAMPLE_LEAST 32             /* ids; fewer of them show nothing */
+#define SAMPLE_HIGH 31              /* the upper half of an id is at most that: BL_VOCABULARY_MAX has 21 bits */
+#define METADATA_MAX 4096           /* bytes of a metadata file that are read */
 #define LLMC_HEADER ((int64_t)1024) /* bytes: 256 whole numbers of 32 bits */
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
+/* The names of types in the option, with bytes, sign and byte order. */
 static const struct {
     const char *name;
     struct bl_id_number type;
@@ -35,6 +46,7 @@ static const struct {
 
 #define TYPES (sizeof types / sizeof *types)
 
+/* Returns the name of the type as the option has it; "" where it is none. */
 static const char *type_name(const struct bl_id_number *type)
 {
     const char *name = "";
@@ -45,6 +57,7 @@ static const char *type_name(const struct bl_id_number *type)
     return name;
 }
 
+/* Parses a name of size bytes. False: it names no type. */
 static bool type_parse(const char *name, size_t size, struct bl_id_number *type)
 {
     for (size_t i = 0; i < TYPES; i++) {
@@ -56,14 +69,14 @@ static bool type_parse(const char *name, size_t size, struct bl_id_number *type)
     return false;
 }
 
-/* The largest number of the type that is an id. */
+/* Returns the largest number of the type that is an id: ids have 31 bits. */
 static int64_t type_max(const struct bl_id_number *type)
 {
     unsigned bits = (unsigned)type->size * 8 - type->is_signed;
     return bits >= 31 ? INT32_MAX : ((int64_t)1 << bits) - 1;
 }
 
-/* The mark must be an id of the file. */
+/* Checks that a number of the type, and of the vocabulary, can be the mark. code: of the error if it cannot. */
 static int spec_check_mark(const struct bl_token_spec *spec, const struct bl_id_number *type, int code,
                            struct bl_error *e)
 {
@@ -97,8 +110,10 @@ static bool spec_parse_item(const char *item, size_t size, struct bl_token_spec 
     return bl_text_to_int(value, rest, 0, INT32_MAX, &spec->mark);
 }
 
+/* The type may stay open until a file is opened; then the mark is checked again. */
 int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_error *e)
 {
+    /* "auto" sets nothing. */
     *spec = (struct bl_token_spec){.mark = -1};
     for (const char *item = text;;) {
         size_t size = strcspn(item, ",");
@@ -134,9 +149,11 @@ static char *beside_path(const char *path, const char *from, const char *to, int
     return text.data;
 }
 
+/* Files that may lie beside one with ids: Megatron's index, datatrove's index and metadata. */
 #define BESIDES 3
 
-/* The same for each file that may lie beside the one at path, where its name has it. */
+/* Sets the paths of the files that may lie beside the one at path, NULL where its name does not end so. The caller
+ * frees all of them, also after an error. */
 static int beside_paths(const char *path, char *beside[BESIDES], struct bl_error *e)
 {
     static const char *const names[BESIDES][2] = {{".bin", ".idx"}, {".ds", ".ds.index"}, {".ds", ".ds.metadata"}};
@@ -146,7 +163,8 @@ static int beside_paths(const char *path, char *beside[BESIDES], struct bl_error
     return code;
 }
 
-/* Sets *there if the file exists. BL_EDATA: its status cannot be read. */
+/* Sets *there if the file exists. path may be NULL: there is none. BL_EDATA: its status cannot be read; BL_EFAIL: the
+ * system fails. */
 static int beside_exists(const char *path, bool *there, struct bl_error *e)
 {
     struct stat status;
@@ -156,10 +174,12 @@ static int beside_exists(const char *path, bool *there, struct bl_error *e)
     return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot stat %s", path);
 }
 
-/* The type that the file itself or what lies beside it says must be that of the option. */
+/* Sets the type that the file itself or one beside it has. BL_EDATA: the option has another one. who: the source of the
+ * type, for the message. sign_is_known: it has a sign or not, and that counts. */
 static int file_set_type(struct bl_token_file *t, const struct bl_token_spec *spec, struct bl_id_number type,
                          bool sign_is_known, const char *who, struct bl_error *e)
 {
+    /* size 0: the option leaves the type open. */
     const struct bl_id_number *wanted = &spec->type;
     bool same = wanted->size == type.size && (wanted->is_signed == type.is_signed || !sign_is_known);
     if (wanted->size && !same)
@@ -169,7 +189,7 @@ static int file_set_type(struct bl_token_file *t, const struct bl_token_spec *sp
 }
 
 /* Reads the text beside a .ds file: "TOKENIZER|BYTES", where older ones have no BYTES, and how many tokens there are.
- */
+ * Without BYTES, the size of the file divided by the number of tokens gives them. */
 static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
                               struct bl_error *e)
 {
@@ -191,6 +211,7 @@ static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spe
     bar = line ? memrchr(line, '|', size) : NULL;
     if (bar && !bl_text_to_int(bar + 1, size - (size_t)(bar + 1 - line), 1, 8, &bytes))
         bytes = 0;
+    /* The size of the file gives the bytes of a token where line 1 does not. */
     bytes = !bytes && count > 0 && all % count == 0 ? all / count : bytes;
     if (bytes != 2 && bytes != 4)
         return bl_error_set(e, BL_EDATA, "%s: no \"NAME|2\" or \"NAME|4\", the bytes of a token, on line 1", path);
@@ -201,7 +222,7 @@ static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spe
     return file_set_type(t, spec, (struct bl_id_number){(size_t)bytes, false, false}, false, path, e);
 }
 
-/* Finds the index of the documents, and what lies beside the file that says its type. */
+/* Finds the index of the documents, and the files beside the ids that have their type. t owns the path of the index. */
 static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
                             struct bl_error *e)
 {
@@ -212,6 +233,7 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     for (int i = 0; i < BESIDES && !code; i++)
         code = beside_exists(beside[i], &there[i], e);
     if (!code && there[0]) {
+        /* Megatron's index has the type with its sign, so it must equal that of the option. */
         code = bl_megatron_type(beside[0], &type, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", beside[0]);
@@ -221,6 +243,7 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     if (!code && there[2])
         code = file_read_metadata(t, spec, beside[2], e);
     t->is_pair = there[0];
+    /* The metadata are no index. */
     for (int i = 0; i < 2 && !code && !t->index; i++) {
         if (there[i]) {
             t->index = beside[i];
@@ -232,6 +255,7 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     return code;
 }
 
+/* Returns number i of a header of numbers of 32 bits, little endian. */
 static int32_t header_number(const uint8_t *head, size_t i)
 {
     uint32_t number;
@@ -239,7 +263,8 @@ static int32_t header_number(const uint8_t *head, size_t i)
     return (int32_t)le32toh(number);
 }
 
-/* Looks for a header: that of llm.c is read, that of NPY means another format. */
+/* Looks for a header: that of llm.c is read, that of NPY is another format. known: the magic numbers and versions of
+ * llm.c's data for GPT-2 (16 bits) and Llama 3 (32 bits). */
 static int token_file_read_header(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path,
                                   struct bl_error *e)
 {
@@ -248,6 +273,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         struct bl_id_number type;
     } known[] = {{20240520, 1, {2, false, false}}, {20240801, 7, {4, false, false}}};
     uint8_t head[12];
+    /* A smaller file can have ids, but no header. */
     if (t->end < (int64_t)sizeof head)
         return BL_OK;
     int code = bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e);
@@ -257,8 +283,11 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         return bl_error_set(e, BL_EDATA,
                             "byte 0: the header of an NPY file, which is read without --token-file (--kind text "
                             "--format npy)");
+    /* A file of HellaSwag: ids of contexts and endings between numbers that are no ids. */
     if (header_number(head, 0) == 20240522 && header_number(head, 1) == 1)
         return bl_error_set(e, BL_EDATA, "byte 0: examples of an evaluation, as llm.c writes them, not ids alone");
+    /* A magic number can also be two ids of 16 bits; the size of the header and the number of tokens make that
+     * unlikely. */
     for (size_t i = 0; i < sizeof known / sizeof *known && !code; i++) {
         int32_t version = header_number(head, 1), count = header_number(head, 2);
         if (header_number(head, 0) != known[i].magic || t->end < LLMC_HEADER)
@@ -266,6 +295,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         if (version != known[i].version)
             return bl_error_set(e, BL_EDATA, "byte 4: a header of llm.c, version %d, which must be %d", version,
                                 known[i].version);
+        /* The ids follow the header, and the header has their number. */
         t->begin = LLMC_HEADER;
         code = file_set_type(t, spec, known[i].type, true, "its header", e);
         if (!code && (t->end - t->begin) / (int64_t)t->type.size != count)
@@ -276,6 +306,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
     return code;
 }
 
+/* Refuses names of files that cannot be read at an offset, or that have no ids. */
 static int file_refuse_name(const char *path, struct bl_error *e)
 {
     if (strcmp(path, "-") == 0)
@@ -288,6 +319,7 @@ static int file_refuse_name(const char *path, struct bl_error *e)
     return BL_OK;
 }
 
+/* Opens the file into t, which the caller closes, also after an error. */
 static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
 {
     BL_TRY(file_refuse_name(path, e));
@@ -305,6 +337,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
     if (!t->type.size)
         return bl_error_set(e, BL_EUSAGE, "%s: nothing says the type of its ids: --token-file dtype=u16, or u32 ...",
                             path);
+    /* A file that is cut off within an id is damaged, or has another type. */
     int64_t rest = (t->end - t->begin) % (int64_t)t->type.size;
     if (rest)
         return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": %" PRId64 " bytes are left over, and an id of %s has %zu",
@@ -312,6 +345,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
     return spec_check_mark(spec, &t->type, BL_EDATA, e);
 }
 
+/* All steps are in file_open, so that one place closes the file after an error. */
 int bl_token_file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
 {
     *t = (struct bl_token_file){.file.fd = -1};
@@ -328,15 +362,18 @@ void bl_token_file_close(struct bl_token_file *t)
     t->index = NULL;
 }
 
+/* The parts are chained by the hash, so that the stamp depends on which of the files there are. */
 uint64_t bl_token_file_stamp(const char *path)
 {
     char *beside[BESIDES] = {NULL};
     struct bl_error ignored = {0};
     struct stat status;
     uint64_t stamp = 0;
+    /* Out of memory gives another stamp, and the file is counted again. */
     (void)beside_paths(path, beside, &ignored);
     for (int i = 0; i < BESIDES; i++) {
         if (beside[i] && stat(beside[i], &status) == 0) {
+            /* The hash so far is a part of the next one. */
             const int64_t parts[] = {(int64_t)stamp, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
             stamp = XXH3_64bits(parts, sizeof parts);
         }
@@ -345,6 +382,7 @@ uint64_t bl_token_file_stamp(const char *path)
     return stamp;
 }
 
+/* Files that do not exist count as 0. */
 int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *e)
 {
     char *beside[BESIDES] = {NULL};
@@ -361,8 +399,10 @@ int bl_token_file_content(const char *path, uint64_t *content, struct bl_error *
 
 /* --- ids -------------------------------------------------------------------------------------------------------- */
 
+/* Two bytes without sign are by far the most common type: the compiler vectorizes a loop without calls. */
 bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t count, int64_t max, int32_t *id)
 {
+    /* The least id shows after the loop whether one was -1: a loop without branches can be vectorized. */
     int32_t least = 0;
     if (type->size == 2 && !type->is_signed) {
         for (size_t i = 0; i < count; i++) {
@@ -380,10 +420,12 @@ bool bl_token_ids(const struct bl_id_number *type, const uint8_t *raw, size_t co
     return least == 0;
 }
 
+/* A buffer of 8 KiB on the stack holds the raw numbers, since each thread has only a small window for ids. */
 int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t at, int64_t count, int32_t *out,
                        struct bl_error *e)
 {
     uint8_t raw[8192];
+    /* ids of one read */
     int64_t step = (int64_t)(sizeof raw / t->type.size);
     for (int64_t done = 0; done < count; done += step) {
         size_t ids = (size_t)(count - done < step ? count - done : step);
@@ -395,8 +437,8 @@ int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t 
     return BL_OK;
 }
 
-/* Tells widths apart by the values: if wider numbers are read as narrow ones, every second number is small; if two
- * narrow numbers are read as one, most results are too large for an id of any tokenizer. */
+/* If wider numbers are read as narrow ones, every second number is their upper half, which is small: 50256 of u32 is
+ * 50256, 0 of u16. If two narrow numbers are read as one, most results are too large for an id of any tokenizer. */
 int bl_token_file_check_type(const struct bl_token_file *t, const char *path, struct bl_error *e)
 {
     const struct bl_id_number *type = &t->type;
@@ -411,6 +453,7 @@ int bl_token_file_check_type(const struct bl_token_file *t, const char *path, st
         high[i & 1] += value < 0 || value > SAMPLE_HIGH;
         large += value < 0 || value > BL_ID_MAX;
     }
+    /* The even numbers must be large as well: a file of small ids alone is right. */
     if (!high[1] && high[0] > count / 4)
         return bl_error_set(e, BL_EDATA,
                             "byte %" PRId64 ": every second number from here on is below %d, as if ids of %s were read "

@@ -1,4 +1,8 @@
-/* Tokenizers: text in, token ids out, the same ones as the released packages give. */
+/* Tokenizers: text in, token ids out, the same ids as the released packages give.
+ *
+ * Readers of many formats (tokenizer_readers.h) set the same parts (tokenizer_parts.h), so that one encoder is enough.
+ * Example: bl_tokenizer_open with the path "gpt2/" reads gpt2/tokenizer.json; bl_tokenizer_find of "<|endoftext|>" is
+ * 50256. */
 #ifndef BL_TOKENIZER_H
 #define BL_TOKENIZER_H
 
@@ -34,30 +38,33 @@ struct bl_tokenizer_options {
 int bl_tokenizer_open(struct bl_tokenizer **tokenizer, const struct bl_tokenizer_options *options, struct bl_error *e);
 void bl_tokenizer_close(struct bl_tokenizer *tokenizer);
 
-/* The name of its file, without folders; or "bytes". */
+/* Returns the name of its file, without folders, or "bytes". The tokenizer owns it. */
 const char *bl_tokenizer_name(const struct bl_tokenizer *tokenizer);
-/* One more than the largest id. */
+/* Returns one more than the largest id. */
 int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer);
-/* The id of a token by its text ("<|endoftext|>"); -1 when there is none. */
+/* Returns the id of a token by its text ("<|endoftext|>"), or -1 if there is none. */
 int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text);
-/* The same for the token that the files beside it name "eos_token", "bos_token" and so on (vocabulary.h). BL_EFAIL:
- * one of these files cannot be read. */
+/* Sets *id to that of the token that the files beside the tokenizer name "eos_token", "bos_token" and so on
+ * (vocabulary.h), or to -1. BL_EFAIL: one of these files cannot be read. */
 int bl_tokenizer_find_named(const struct bl_tokenizer *tokenizer, const char *key, int32_t *id, struct bl_error *e);
-/* The size of the text of the added token with this id, if a text begins (or ends) with it; else 0. */
+/* Returns the size in bytes of the text of the added token with this id, if a text begins (at_end: ends) with it,
+ * otherwise 0. */
 size_t bl_tokenizer_size_at(const struct bl_tokenizer *tokenizer, int32_t id, const char *text, size_t size,
                             bool at_end);
-/* Whether it has special tokens that stay plain text, by the options; and how many of their texts a text has. */
+/* Whether it has special tokens that stay plain text, by the options; and how many times a text has one of them. */
 bool bl_tokenizer_leaves_plain(const struct bl_tokenizer *tokenizer);
 int64_t bl_tokenizer_count_plain(const struct bl_tokenizer *tokenizer, const char *text, size_t size);
-/* What encode of `tokenizers` adds to every text with add_special_tokens=True; none unless the options ask for it. */
+/* Sets the marks that encode of `tokenizers` adds to every text with add_special_tokens=True; none unless the options
+ * ask for them. */
 void bl_tokenizer_marks(const struct bl_tokenizer *tokenizer, struct bl_document_marks *begin,
                         struct bl_document_marks *end);
-/* XXH3 of all that the ids of a text depend on, without marks: the bytes of the files, and the options. */
+/* Returns XXH3 of everything that the ids of a text depend on, without marks: the bytes of the files, and the options.
+ */
 uint64_t bl_tokenizer_digest(const struct bl_tokenizer *tokenizer);
-/* The versions of the libraries that the ids come from: one call of emit for each. Most tokenizers use none. */
+/* Calls emit for each library from which the ids come, with its version. Most tokenizers use none. */
 void bl_tokenizer_versions(const struct bl_tokenizer *tokenizer,
                            void (*emit)(void *sink, const char *name, const char *version), void *sink);
-/* Its warnings ("FILE: its truncation not applied; ..."), or NULL. */
+/* Returns its warnings ("FILE: its truncation not applied; ..."), or NULL. The tokenizer owns them. */
 const char *bl_tokenizer_warning(const struct bl_tokenizer *tokenizer);
 
 #endif

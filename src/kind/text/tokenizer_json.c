@@ -1,3 +1,11 @@
+/* Reading a tokenizer.json: the order of its parts, its added tokens and its post-processor.
+ *
+ * The alphabet comes before the normalizers and the splits, because it decides in which bytes they work, and the model
+ * comes last. All parts that are not supported are collected and named in one message, as each alone would send the
+ * user through the file again and again. An example of the parts that are read here:
+ *
+ *     "added_tokens": [{"id": 0, "content": "<s>", "special": true, "normalized": false, ...}],
+ *     "post_processor": {"type": "RobertaProcessing", "cls": ["<s>", 0], "sep": ["</s>", 2], ...} */
 #include "kind/text/tokenizer_json.h"
 
 #include <string.h>
@@ -9,6 +17,7 @@
 /* The post-processor of a tokenizer.json: which ids `tokenizers` puts before and behind those of a text when it is
  * asked to (encode with add_special_tokens=True). Offsets, which it changes too, are not made here. */
 
+/* Adds an id to the marks of one side. BL_EFAIL: it is no id, or there are too many. */
 static int mark_add(struct bl_tokenizer *tokenizer, struct bl_document_marks *marks, const json_t *id,
                     struct bl_error *e)
 {
@@ -24,7 +33,7 @@ static int mark_add(struct bl_tokenizer *tokenizer, struct bl_document_marks *ma
 
 /* --- BertProcessing, RobertaProcessing -------------------------------------------------------------------------- */
 
-/* A token as ["[CLS]", 101]. */
+/* Reads a token as ["[CLS]", 101] and adds its id to the marks. */
 static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, const char *name,
                      struct bl_document_marks *marks, struct bl_error *e)
 {
@@ -34,6 +43,7 @@ static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, co
     return mark_add(tokenizer, marks, json_array_get(pair, 1), e);
 }
 
+/* Both processors add one token before and one behind a text; they differ in offsets, which bload does not use. */
 static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     BL_TRY(pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e));
@@ -42,7 +52,8 @@ static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *proce
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
 
-/* The ids of a token of the template, by its name among the special tokens. */
+/* Adds the ids of a token of the template, by its name among the special tokens: to the begin before the text, to the
+ * end behind it. */
 static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const char *name,
                         struct bl_document_marks *marks, struct bl_error *e)
 {
@@ -59,6 +70,7 @@ static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const
     return code;
 }
 
+/* Reads the template for a single text, such as "[CLS] $A [SEP]"; that for a pair of texts is not used. */
 static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
@@ -82,6 +94,7 @@ static int template_read(struct bl_json_tokenizer *t, const json_t *processor, s
 
 /* --- sequences of post-processors --------------------------------------------------------------------------------- */
 
+/* Reads a processor that is no Sequence. The table has its type, its reader and the members that it may have. */
 static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
     static const struct {
@@ -99,7 +112,7 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
         if (strcmp(type, adders[i].type) != 0)
             continue;
         int code = BL_OK;
-        /* `tokenizers` gives a second one the parts that the first one made, each as a text of its own. */
+        /* `tokenizers` gives a second one the parts that the first one made, each as a separate text. */
         if (t->tokenizer->post.adders++)
             code = bl_error_set(e, BL_EFAIL, "it follows another one that adds tokens, which is not supported");
         if (!code)
@@ -114,7 +127,8 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
     return BL_OK;
 }
 
-/* Reads a processor, or those of a Sequence; depth: of Sequences in each other. */
+/* Reads a processor, or those of a Sequence. depth: the number of Sequences around it, which is bounded because each
+ * one takes a call. */
 static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
 {
     static const char *const known[] = {"type", "processors", NULL};
@@ -129,6 +143,7 @@ static int processors_read(struct bl_json_tokenizer *t, const json_t *processor,
     return code;
 }
 
+/* A file without a post-processor counts as read: it adds no tokens. */
 int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     const json_t *processor = json_object_get(t->root, "post_processor");
@@ -150,8 +165,8 @@ int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 #define ADDED_GROWTH 16
 #define ADDED_MORE ((size_t)4096)
 
-/* The id that `tokenizers` gives to an added token: that of the model's token with this text, else the next one. The id
- * in the file is only checked. */
+/* Returns the id that `tokenizers` gives to an added token: that of the model's token with this text, otherwise the
+ * next free one. *largest: the largest id of an added token so far, or -1. The id in the file is only checked. */
 static int64_t added_expected_id(const struct bl_json_tokenizer *t, const char *text, size_t size, int64_t *largest)
 {
     int64_t id = bl_json_model_find(t, text, size), tokens = (int64_t)bl_json_model_size(t);
@@ -162,7 +177,7 @@ static int64_t added_expected_id(const struct bl_json_tokenizer *t, const char *
     return id;
 }
 
-/* Adds a token. One that is looked for in normalised text is normalised, too. */
+/* Adds a token. A token that is searched for in normalized text is normalized, too, by all normalizers in turn. */
 static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
                      const struct bl_added_token *token, struct bl_error *e)
 {
@@ -189,6 +204,7 @@ static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t si
     return code;
 }
 
+/* Reads an entry of "added_tokens". "normalized" is true by default except for special tokens, as in `tokenizers`. */
 static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int64_t *largest, struct bl_error *e)
 {
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
@@ -210,10 +226,12 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > BL_ID_MAX)
         return bl_error_set(e, BL_EFAIL, "\"id\" is missing, or not an integer from 0 to %d", BL_ID_MAX);
     BL_TRY(bl_json_members_read_flags(item, "it", flags, e));
+    /* The default of "normalized" depends on "special", which is known only now. */
     normalized = !special;
     BL_TRY(bl_json_members_read_flags(item, "it", normal, e));
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
+    /* A file may be edited by hand; `tokenizers` ignores its id then, and so the ids of a text would differ. */
     int64_t expected = added_expected_id(t, text, size, largest);
     if (expected != json_integer_value(id))
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld, but `tokenizers` gives it %lld", text,
@@ -224,6 +242,7 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
     return added_add(t->tokenizer, text, size, normalized, &token, e);
 }
 
+/* Reads the list of added tokens, in its order: the ids depend on it. */
 static int added_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     const json_t *list = json_object_get(t->root, "added_tokens");
@@ -239,7 +258,7 @@ static int added_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return code;
 }
 
-/* A file may ask for documents to be truncated or padded. Here the plan decides that; warn. */
+/* Warns where a file asks for documents to be truncated or padded: in bload the plan decides that. */
 static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
 {
     bool cuts = json_is_object(json_object_get(root, "truncation"));
@@ -250,6 +269,7 @@ static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, stru
                              cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
+/* Reads the names of the model's tokens. Unigram has an array instead, which its own reader takes. */
 static int names_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     if (t->lists->vocab.type != BL_JSON_OBJECT)
@@ -260,12 +280,15 @@ static int names_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return code;
 }
 
+/* Reads all parts. A damaged part is reported only if everything is supported, since a part that is not supported may
+ * be why another one seems to be damaged. */
 static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     static int (*const parts[])(struct bl_json_tokenizer * t, struct bl_error * e) = {
         names_read, bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
+    /* The error of a damaged part waits until it is known whether all parts are supported. */
     struct bl_error damage = {0};
     int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, &damage);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !code; i++)
@@ -283,6 +306,7 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return lengths_warn(t->tokenizer, t->root, e);
 }
 
+/* The names and steps are needed only while the file is read. */
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_lists *lists,
                            const char *path, struct bl_error *e)
 {

@@ -15,22 +15,22 @@
 
 /* A tokenizer.json that is being read.
  *
- * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where these tokens
- * are asked for. The decoder is for the other direction. */
+ * The post-processor only adds tokens that are not in the text (begin, end) and offsets: it is read where the options
+ * request these tokens. The decoder makes text of ids, and is not read. */
 
 struct bl_json_tokenizer {
     struct bl_tokenizer *tokenizer;
     const json_t *root, *model;
     const struct bl_json_lists *lists;
-    struct bl_vocabulary names; /* of the model's tokens, but for Unigram's */
+    struct bl_vocabulary names; /* of the model's tokens, except for Unigram's */
     size_t pieces;              /* of Unigram */
     struct bl_json_steps normalizers, splits;
     struct bl_unsupported unsupported;
-    bool covered; /* all text becomes bytes, which are all tokens */
-    bool marked;  /* spaces were replaced by U+2581 by the steps so far: see model_json.c */
+    bool covered; /* all text becomes bytes, each of which is a token */
+    bool marked;  /* the steps so far replaced spaces by U+2581: see model_json.c */
 };
 
-/* The number of tokens of the model, and the id of one with this text, or -1. */
+/* Returns the number of tokens of the model, and the id of the token with this text, or -1. */
 size_t bl_json_model_size(const struct bl_json_tokenizer *t);
 int64_t bl_json_model_find(const struct bl_json_tokenizer *t, const char *text, size_t size);
 

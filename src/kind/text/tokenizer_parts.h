@@ -1,4 +1,8 @@
-/* The parts of a tokenizer: filled in by the readers of its files, used by the encoder. */
+/* The parts of a tokenizer: readers of tokenizer files set them, and the encoder uses them.
+ *
+ * A text passes through the parts in this order: added tokens (raw), normalizers, added tokens (normal), splits, and
+ * the model, which makes ids of each word. A reader sets the parts that its format has; the others stay zero, and do
+ * nothing. */
 #ifndef BL_TOKENIZER_PARTS_H
 #define BL_TOKENIZER_PARTS_H
 
@@ -11,32 +15,35 @@
 #include "kind/text/vocabulary.h"
 #include "kind/text/wordpiece.h"
 
+/* What makes ids of a word. BYTES: each byte is an id. */
 enum bl_tokenizer_model { BL_MODEL_BYTES, BL_MODEL_BPE, BL_MODEL_WORDPIECE, BL_MODEL_WORDLEVEL, BL_MODEL_UNIGRAM };
 
+/* More than any published tokenizer has, and few enough for arrays of a fixed size in each encoder. */
 #define BL_NORMALIZERS_MAX 16
 #define BL_SPLITS_MAX 16
 
 #define BL_POST_PROCESSORS_DEPTH 8 /* Sequences in each other */
 
-/* What the post-processor of a tokenizer.json adds. */
+/* The ids that the post-processor of a tokenizer.json adds to a text. */
 struct bl_post_processor {
-    bool wanted; /* of the options: it is read */
+    bool wanted; /* by the options: it is read */
     bool found;  /* it was read: other files have none */
     int adders;  /* processors that may add tokens */
     struct bl_document_marks begin, end;
 };
 
+/* A tokenizer owns all that it has pointers to. Nothing in it changes once it is open. */
 struct bl_tokenizer {
     enum bl_tokenizer_model model;
-    char *path;   /* of its file; NULL: bytes */
-    char *name;   /* of the file, or of an encoding whose file is in a cache; NULL: bytes */
-    bool special; /* of the options */
-    enum bl_lowercase lowercase;
-    struct bl_added raw;    /* added tokens that are looked for in the original text */
-    struct bl_added normal; /* added tokens that are looked for in normalised text */
+    char *path;                  /* of its file, for messages; NULL: bytes */
+    char *name;                  /* of the file, or of an encoding whose file is in a cache; NULL: bytes */
+    bool special;                /* by the options: special tokens in a text are tokens */
+    enum bl_lowercase lowercase; /* by the options; of a vocab.txt only */
+    struct bl_added raw;         /* added tokens that the encoder finds in the original text */
+    struct bl_added normal;      /* added tokens that the encoder finds in normalized text */
     struct bl_normalizer normalizer[BL_NORMALIZERS_MAX];
     int normalizers;
-    struct bl_split split[BL_SPLITS_MAX]; /* at least one, but for bytes */
+    struct bl_split split[BL_SPLITS_MAX]; /* at least one, except for bytes */
     int splits;
     struct bl_vocabulary vocabulary;
     struct bl_bpe bpe;
@@ -46,9 +53,9 @@ struct bl_tokenizer {
     bool joins_unknown;          /* consecutive ids of unknown become one */
     struct bl_alphabet alphabet; /* of the vocabulary */
     struct bl_post_processor post;
-    int64_t size;
-    uint64_t digest;
-    char *warning;
+    int64_t size;    /* one more than the largest id */
+    uint64_t digest; /* of the files and options (tokenizer.h) */
+    char *warning;   /* all warnings in one text, or NULL */
 };
 
 /* Makes the size of the tokenizer include this id. */

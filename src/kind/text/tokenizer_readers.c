@@ -1,3 +1,9 @@
+/* What several readers of tokenizer files need, and the reader of a vocab.txt.
+ *
+ * Warnings are joined to one text, "FILE: its padding is not applied; 3 of the ids up to 9 have no token, ...", which
+ * the caller prints once. Names are read from the text of the JSON file, without a tree of values: a vocabulary has
+ * 200,000 of them, and the look-up is by hash. A split by an expression is a known grammar where bload has a scanner
+ * for it, and otherwise a regular expression for PCRE2. */
 #include "kind/text/tokenizer_readers.h"
 
 #include <inttypes.h>
@@ -10,6 +16,7 @@
 
 /* --- warnings ----------------------------------------------------------------------------------------------------- */
 
+/* A warning of more than 399 bytes is cut off: none is so long. */
 int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const char *format, ...)
 {
     struct bl_buffer text = {0};
@@ -32,6 +39,7 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
     return BL_OK;
 }
 
+/* One warning on patterns is enough where a tokenizer has several. */
 int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
     char version[BL_REGEX_VERSION_MAX];
@@ -52,6 +60,7 @@ int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count,
                              tokenizer->size - 1, first);
 }
 
+/* A byte for each id says whether a token has it. The loop goes down so that the last id found is the lowest. */
 int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
                                      const json_t *added, struct bl_error *e)
 {
@@ -61,7 +70,7 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
     int64_t count = 0, first = 0;
     if (!has)
         return bl_error_memory(e);
-    memset(has, 1, tokenizer->unigram.count); /* its pieces have all ids from 0 */
+    memset(has, 1, tokenizer->unigram.count); /* pieces of Unigram have all ids from 0 */
     for (size_t name = 0; name < names->count; name++)
         has[names->token[name].id] = 1;
     json_array_foreach(added, i, value) has[json_integer_value(json_object_get(value, "id"))] = 1;
@@ -75,9 +84,11 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-#define MEMBER_BYTES 16 /* of a name and its id, or more */
+/* An estimate for the reserve: where names and ids are shorter, the vocabulary grows later. */
+#define MEMBER_BYTES 16 /* of a name and its id, quotes included */
 #define SHOWN 80        /* bytes of a name in a message */
 
+/* Adds a name with its id. taken: a bit for each id. */
 static int name_add(struct bl_vocabulary *names, const struct bl_json_value *name, const struct bl_json_value *value,
                     uint8_t *taken, struct bl_error *e)
 {
@@ -93,6 +104,7 @@ static int name_add(struct bl_vocabulary *names, const struct bl_json_value *nam
     return bl_vocabulary_append(names, name->text, name->size, (int32_t)id, e);
 }
 
+/* Builds the hash table, and finds a name that is there twice. */
 static int names_index(struct bl_vocabulary *names, struct bl_error *e)
 {
     int64_t twice;
@@ -104,6 +116,8 @@ static int names_index(struct bl_vocabulary *names, struct bl_error *e)
                         (const char *)bl_vocabulary_bytes(names, (size_t)twice));
 }
 
+/* bl_json_next_member goes through the text of the object. A name without escapes is used where it lies; plain has the
+ * others. */
 int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e)
 {
     struct bl_json_value member, value, name;
@@ -128,9 +142,11 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
 
+/* Two grammars that follow each other may be one known grammar: one scan instead of two. */
 int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e)
 {
     struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    /* A grammar that adds a space before the text (prefix) works on another text than the next one. */
     bool plain = before && before->kind == BL_SPLIT_GRAMMAR && split->kind == BL_SPLIT_GRAMMAR && !before->prefix &&
                  !split->prefix;
     enum bl_grammar both = plain ? bl_grammar_join(before->grammar, split->grammar) : BL_GRAMMAR_NONE;
@@ -144,6 +160,7 @@ int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split
     return BL_OK;
 }
 
+/* The tokenizer owns the regular expression only after it is added. */
 int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, bool literal,
                            struct bl_split *split, struct bl_error *e)
 {
@@ -157,6 +174,7 @@ int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, 
     return bl_regex_is_exact(split->regex) ? BL_OK : bl_tokenizer_warn_pattern(tokenizer, e);
 }
 
+/* tiktoken takes the matches as pieces: inverted, so that the text between them is removed. */
 int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, struct bl_error *e)
 {
     struct bl_split split = {.kind = BL_SPLIT_GRAMMAR, .grammar = bl_grammar_find(pattern, size, false)};
@@ -172,7 +190,8 @@ int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern
 /* BERT's vocab.txt: a token a line. The rest is by convention: BERT's normalizer, with lower case if no token has upper
  * case, or if the options say so. */
 
-/* Empty lines, and all but the last id of a token that occurs again, are ids without a token. */
+/* Warns of ids without a token: those of empty lines, and all ids but the last of a token that occurs more than once.
+ */
 static int wordpiece_warn_of_gaps(struct bl_tokenizer *tokenizer, struct bl_error *e)
 {
     const struct bl_vocabulary *v = &tokenizer->vocabulary;
@@ -190,6 +209,7 @@ static int wordpiece_warn_of_gaps(struct bl_tokenizer *tokenizer, struct bl_erro
     return bl_tokenizer_warn_missing_ids(tokenizer, tokenizer->size - (int64_t)v->count, first, e);
 }
 
+/* Sets *uncased by the option, or by the vocabulary, and warns of that choice: nothing in the file confirms it. */
 static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, struct bl_error *e)
 {
     *uncased = tokenizer->lowercase == BL_LOWERCASE_YES;
@@ -201,9 +221,12 @@ static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, 
                              *uncased ? "no" : "yes", *uncased ? " not" : "");
 }
 
+/* The normalizer and the split are BERT's: text is cleaned, Chinese characters become words, and an uncased model has
+ * lower case without accents. Special tokens that the vocabulary has are recognized by BERT's names. */
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e)
 {
+    /* The tokens that BERT's tokenizers never split. There is no list of them in the file. */
     static const char *const special[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
     BL_TRY(bl_wordpiece_vocabulary(&tokenizer->vocabulary, text, path, e));
     int code = bl_wordpiece_init(&tokenizer->wordpiece, &tokenizer->vocabulary, "[UNK]", BL_WORDPIECE_PREFIX,
@@ -221,6 +244,7 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
     code = wordpiece_warn_of_gaps(tokenizer, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
+        /* A vocabulary need not have all five. */
         if (known < 0)
             continue;
         struct bl_added_token token = {.id = tokenizer->vocabulary.token[known].id, .plain = !tokenizer->special};

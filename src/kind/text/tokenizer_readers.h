@@ -18,7 +18,8 @@ struct bl_json_lists {
     struct bl_json_value merges, vocab;
 };
 
-/* They fill in a tokenizer from the contents of its files; paths are for messages. In root the lists are empty. */
+/* The readers set the parts of a tokenizer from the contents of its files; paths are for messages. BL_EFAIL: a file is
+ * damaged, or has a part that is not supported; the caller closes the tokenizer. In root the long lists are empty. */
 int bl_tokenizer_read_json(struct bl_tokenizer *tokenizer, const json_t *root, const struct bl_json_lists *lists,
                            const char *path, struct bl_error *e);
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
@@ -33,7 +34,7 @@ int bl_tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                 struct bl_error *e);
 
-/* Whether the text of a file is that of a .tiktoken: Llama 3 and 4 have it in tokenizer.model. */
+/* Whether the text of a file is that of a .tiktoken: Llama 3 and 4 have one in tokenizer.model. */
 bool bl_tiktoken_detect(const struct bl_buffer *text);
 /* Whether the text of a JSON file is that of a tekken.json. */
 bool bl_tekken_detect(const struct bl_buffer *text);
@@ -65,7 +66,7 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
  */
 int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e);
 
-/* The id of a name, or -1. */
+/* Returns the id of a name, or -1. */
 static inline int64_t bl_names_find(const struct bl_vocabulary *names, const char *text, size_t size)
 {
     int64_t name = bl_vocabulary_find(names, text, size);
@@ -77,7 +78,8 @@ static inline int64_t bl_names_find(const struct bl_vocabulary *names, const cha
 /* Adds a split; known grammars that follow each other may become one. BL_EFAIL: there are too many. */
 int bl_tokenizer_add_split(struct bl_tokenizer *tokenizer, const struct bl_split *split, struct bl_error *e);
 
-/* Adds a split by an expression, of which split has the rest. BL_EDATA: PCRE2 does not support the expression. */
+/* Adds a split by an expression of size bytes; split has everything else. BL_EDATA: PCRE2 does not support the
+ * expression. */
 int bl_tokenizer_add_regex(struct bl_tokenizer *tokenizer, const char *pattern, size_t size, bool literal,
                            struct bl_split *split, struct bl_error *e);
 

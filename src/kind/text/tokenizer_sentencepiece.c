@@ -1,5 +1,15 @@
-/* The .model files of SentencePiece: a message of Protocol Buffers with pieces, their scores and types, the kind of the
- * model, and the rules of its normalizer. The ids are those of the released package. */
+/* The reader of .model files of SentencePiece: a message of Protocol Buffers with pieces, their scores and types, the
+ * kind of the model, and the rules of its normalizer. The ids are those of the released package.
+ *
+ * The few types of fields that the format uses are decoded here, so that no library is needed. The piece "_a" (U+2581,
+ * a) with the score -1.5 is this field of the file:
+ *
+ *     0a 0b                   field 1 (a piece), 11 bytes
+ *       0a 04 e2 96 81 61     field 1 (its text), 4 bytes
+ *       15 00 00 c0 bf        field 2 (its score), a float
+ *
+ * The kinds of models become models of bload: Unigram; BPE, whose merges follow from the scores; characters, which are
+ * BPE without merges; and words, which are WordLevel. */
 #include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +23,12 @@
 #include "kind/text/bpe_characters.h"
 #include "kind/text/tokenizer_readers.h"
 
+/* A message, or the rest of one, in the text of the file. */
 struct bl_protobuf {
     const uint8_t *at, *end;
 };
 
+/* A field of a message. Its data lies in the text of the file. */
 struct bl_protobuf_field {
     uint32_t number;
     uint64_t value;      /* of a number; a float's bits */
@@ -28,8 +40,11 @@ struct bl_protobuf_field {
 
 /* The fields of a Protocol Buffers message, one by one. */
 
+/* The types of fields on the wire. The types 3 and 4, groups, are not in use. */
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
+/* Reads a number of 7 bits a byte, the lowest first. False: the message ends before, or the number has more than 10
+ * bytes. */
 static bool varint_read(struct bl_protobuf *m, uint64_t *value)
 {
     *value = 0;
@@ -42,6 +57,7 @@ static bool varint_read(struct bl_protobuf *m, uint64_t *value)
     return false;
 }
 
+/* Reads a number of so many bytes, little endian. False: the message ends before. */
 static bool fixed_read(struct bl_protobuf *m, size_t bytes, uint64_t *value)
 {
     if ((size_t)(m->end - m->at) < bytes)
@@ -53,6 +69,7 @@ static bool fixed_read(struct bl_protobuf *m, size_t bytes, uint64_t *value)
     return true;
 }
 
+/* Reads a field. False: it is cut off, or none. */
 static bool field_read(struct bl_protobuf *m, struct bl_protobuf_field *field)
 {
     uint64_t tag, size;
@@ -78,7 +95,8 @@ static bool field_read(struct bl_protobuf *m, struct bl_protobuf_field *field)
     }
 }
 
-/* Reads the next field. *damaged: the message ends in its middle, or it is none. False at the end. */
+/* Reads the next field. False: the message is at its end, or, with *damaged, it ends within a field or is no message.
+ */
 static bool protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
 {
     *damaged = false;
@@ -98,28 +116,32 @@ enum { NORMALIZER_MAP = 2, NORMALIZER_PREFIX = 3, NORMALIZER_TRIMMED = 4, NORMAL
 enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 };
 enum { UNIGRAM = 1, BPE = 2, WORD = 3, CHARACTER = 4 };
 
+/* A piece of the model; its id is its place in the list. */
 struct piece {
     const uint8_t *text; /* in the file */
     size_t size;
     float score;
-    uint64_t type;
+    uint64_t type; /* NORMAL to BYTE */
 };
 
+/* A file that is being read. It owns the array of pieces. */
 struct model {
     struct piece *piece;
     size_t count, capacity;
-    uint64_t kind, fallback, suffix;
-    uint64_t prefix, trimmed, escaped;
-    const uint8_t *map;
+    uint64_t kind, fallback, suffix;   /* UNIGRAM to CHARACTER; bytes for unknown characters; U+2581 behind a word */
+    uint64_t prefix, trimmed, escaped; /* normalizer: a space before the text; no spaces doubled; U+2581 for spaces */
+    const uint8_t *map;                /* precompiled, in the file; map_size bytes */
     size_t map_size;
-    int64_t unknown;
+    int64_t unknown; /* id of the unknown piece, or -1 */
 };
 
+/* Returns the message that a field holds. */
 static struct bl_protobuf message(const struct bl_protobuf_field *field)
 {
     return (struct bl_protobuf){field->data, field->data + field->size};
 }
 
+/* Reads a piece. Fields that are not known are skipped, as Protocol Buffers demands. False: it is damaged. */
 static bool model_read_piece(const struct bl_protobuf_field *field, struct piece *piece)
 {
     struct bl_protobuf m = message(field);
@@ -140,7 +162,8 @@ static bool model_read_piece(const struct bl_protobuf_field *field, struct piece
     return !damaged;
 }
 
-/* Reads the numbers of a message into values, by their fields. */
+/* Reads the numbers of a message into *value[i], by the numbers of their fields, and the map of the normalizer. A field
+ * that occurs twice has its last value. False: the message is damaged. */
 static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *number, uint64_t *const *value,
                          size_t count, struct model *model)
 {
@@ -160,6 +183,7 @@ static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *
     return !damaged;
 }
 
+/* Reads the kind of the model and two options of its training. False: it is damaged. */
 static bool trainer_read(const struct bl_protobuf_field *field, struct model *model)
 {
     static const uint32_t number[] = {TRAINER_KIND, TRAINER_SUFFIX, TRAINER_FALLBACK};
@@ -167,6 +191,7 @@ static bool trainer_read(const struct bl_protobuf_field *field, struct model *mo
     return field->data && numbers_read(field, number, value, 3, model);
 }
 
+/* Reads the options of the normalizer. False: it is damaged. */
 static bool model_read_normalizer(const struct bl_protobuf_field *field, struct model *model)
 {
     static const uint32_t number[] = {NORMALIZER_PREFIX, NORMALIZER_TRIMMED, NORMALIZER_ESCAPED};
@@ -174,11 +199,13 @@ static bool model_read_normalizer(const struct bl_protobuf_field *field, struct 
     return field->data && numbers_read(field, number, value, 3, model);
 }
 
+/* Reads the message of the model. The values before the loop are the defaults of sentencepiece_model.proto. */
 static int model_read(const struct bl_buffer *text, struct model *model, struct bl_error *e)
 {
     struct bl_protobuf m = {(const uint8_t *)text->data, (const uint8_t *)text->data + text->size};
     struct bl_protobuf_field f;
     bool damaged, whole = true;
+    /* The defaults of the format. */
     *model = (struct model){.kind = UNIGRAM, .prefix = 1, .trimmed = 1, .escaped = 1, .unknown = -1};
     while (whole && protobuf_next(&m, &f, &damaged)) {
         struct piece piece;
@@ -202,7 +229,8 @@ static int model_read(const struct bl_buffer *text, struct model *model, struct 
     return BL_OK;
 }
 
-/* Checks the pieces as the package does, and finds the unknown one. */
+/* Checks the pieces as the package does, and finds the unknown one. The package keeps pieces of text and the others in
+ * two tables, so that a text may be in both. */
 static int pieces_check(struct model *model, struct bl_error *e)
 {
     struct bl_vocabulary seen[2] = {0}; /* pieces of text, and the others */
@@ -211,6 +239,7 @@ static int pieces_check(struct model *model, struct bl_error *e)
     int code = BL_OK;
     for (size_t i = 0; i < model->count && !code; i++) {
         const struct piece *p = &model->piece[i];
+        /* Which of the two tables the package would use. */
         bool text = p->type == NORMAL || p->type == USER || p->type == UNUSED;
         if (!p->size || p->type < NORMAL || p->type > BYTE || p->score != p->score)
             code = bl_error_set(e, BL_EFAIL, "the piece %zu is empty, of an unknown type or without a score", i);
@@ -236,7 +265,7 @@ static int pieces_check(struct model *model, struct bl_error *e)
     return code;
 }
 
-/* Spaces stand for U+2581 unless a piece has spaces. */
+/* Whether words can have a space for each U+2581: the model replaces spaces, and no piece has a space. */
 static bool spaces_can_stand(const struct model *model)
 {
     for (size_t i = 0; i < model->count; i++) {
@@ -246,7 +275,7 @@ static bool spaces_can_stand(const struct model *model)
     return model->escaped;
 }
 
-/* The id of the piece of a byte, or -1. */
+/* Returns the id of the piece of a byte, such as "<0x0A>", or -1. */
 static int32_t byte_find(const struct model *model, unsigned byte)
 {
     char text[8];
@@ -259,6 +288,7 @@ static int32_t byte_find(const struct model *model, unsigned byte)
     return -1;
 }
 
+/* Sets the normalizer of the model. User-defined pieces are kept as they are in it. */
 static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     struct bl_normalizer *n = &tokenizer->normalizer[tokenizer->normalizers++];
@@ -271,6 +301,7 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
     rule->suffix = model->prefix && model->suffix;
     rule->trimmed = model->trimmed;
     rule->spaces = tokenizer->alphabet.kind == BL_ALPHABET_SPACES;
+    /* What the normalizer writes for a space. */
     rule->space = rule->spaces || !model->escaped ? " " : BL_METASPACE;
     int code = model->map_size ? bl_precompiled_open(&rule->map, model->map, model->map_size, e) : BL_OK;
     for (size_t i = 0; i < model->count && !code; i++) {
@@ -284,7 +315,8 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
     return code;
 }
 
-/* Adds user-defined pieces, which are found in normalised text, but by Unigram; and the names of the others. */
+/* Adds the pieces that are no normal ones as added tokens. User-defined pieces are found in normalized text, except by
+ * Unigram and words, where the model itself finds them; the others are there for a look-up by name alone. */
 static int model_read_added(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
                             struct bl_error *e)
 {
@@ -304,17 +336,22 @@ static int model_read_added(struct bl_tokenizer *tokenizer, const struct model *
 
 /* --- Unigram ---------------------------------------------------------------------------------------------------- */
 
-/* Scores as the package has them: user-defined pieces have more than all that their bytes could get otherwise. */
+/* Returns the score of a piece as the package has it: a user-defined piece has more than all that its bytes could get
+ * otherwise. largest: score of a normal piece. */
 static double piece_score(const struct piece *p, float largest)
 {
     return p->type == USER ? (double)((float)p->size * largest) - 0.1 : (double)p->score;
 }
 
+/* Builds the model of Unigram. Pieces that no text has stay empty, so that ids remain places in the list. The bytes of
+ * pieces are in the vocabulary's buffer, which is reserved first so that pointers to it stay valid. */
 static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     struct bl_unigram *unigram = &tokenizer->unigram;
     struct bl_unigram_piece *piece = calloc(model->count, sizeof *piece);
     struct bl_buffer *bytes = &tokenizer->vocabulary.bytes, decoded = {0};
+    /* The package begins with these values, FLT_MIN included, which is the least positive number: with negative scores
+     * alone, as usual, a user-defined piece has a score just below 0. */
     float lowest = FLT_MAX, largest = FLT_MIN;
     size_t size = 0;
     for (size_t i = 0; i < model->count; i++) {
@@ -338,6 +375,7 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
     }
     if (!code)
         code = bl_unigram_build(unigram, piece, model->count, (int32_t)model->unknown, false, e);
+    /* The package adds scores as float, and its penalty begins at the lowest score of a normal piece. */
     unigram->single = true;
     unigram->lowest = (double)lowest;
     if (!code && model->fallback) {
@@ -354,13 +392,15 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
 
 /* --- BPE, and characters (BPE without merges) --------------------------------------------------------------------- */
 
+/* Orders pointers to pieces by their scores, the highest first. */
 static int score_compare(const void *a, const void *b)
 {
     const struct piece *x = *(const struct piece *const *)a, *y = *(const struct piece *const *)b;
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Adds the pieces that merging makes, in the order of their scores. *count: how many. */
+/* Adds the pieces that merging makes, in the order of their scores. *count: how many. A model of characters has only
+ * pieces of one character. */
 static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *model, const struct piece **sorted,
                            size_t *count, struct bl_error *e)
 {
@@ -370,6 +410,7 @@ static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *m
     int code = BL_OK;
     for (size_t i = 0; i < model->count; i++) {
         const struct piece *p = &model->piece[i];
+        /* Control, unknown and byte pieces do not result from merging. */
         bool one = bl_utf8_decode((const char *)p->text, &point) == p->size;
         if (p->type == NORMAL && (one || model->kind == BPE))
             sorted[(*count)++] = p;
@@ -387,14 +428,16 @@ static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *m
     return code;
 }
 
+/* Whether the token is one character of UTF-8. */
 static bool token_is_character(const struct bl_vocabulary *v, size_t token)
 {
     const char *bytes = (const char *)bl_vocabulary_bytes(v, token);
     return bl_utf8_length(bytes, v->token[token].size) == v->token[token].size;
 }
 
-/* What makes characters comes first, then the characters, then the other pieces by their scores. The pieces are the
- * first count tokens. */
+/* Sets the priority of each token: 0 is merged first. The tokens that build characters from bytes come first, then the
+ * characters, then the other pieces by their scores; pieces of the same score have the same priority, since the package
+ * then merges the leftmost pair. The pieces are the first count tokens. The caller frees *priority. */
 static int priorities_set(const struct bl_vocabulary *v, const struct piece *const *sorted, size_t count,
                           uint32_t **priority, struct bl_error *e)
 {
@@ -418,6 +461,7 @@ static int priorities_set(const struct bl_vocabulary *v, const struct piece *con
     return BL_OK;
 }
 
+/* Builds the model of BPE, or of characters. */
 static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     const struct piece **sorted = malloc(model->count * sizeof *sorted);
@@ -442,6 +486,7 @@ static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *m
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
+/* Builds the model of words: all pieces are words. */
 static int words_build(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     struct bl_buffer decoded = {0};
@@ -460,6 +505,8 @@ static int words_build(struct bl_tokenizer *tokenizer, const struct model *model
     return code;
 }
 
+/* Returns the split of the model. The package does not split text except for words. For BPE a split at places where no
+ * merge goes across gives the same ids, and lets the encoder use its cache of words. */
 static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const struct model *model)
 {
     struct bl_split split = {.grammar = BL_GRAMMAR_WHOLE};
@@ -475,6 +522,7 @@ static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const 
     return split;
 }
 
+/* Sets all parts of the tokenizer. The alphabet comes first, since pieces are decoded by it. */
 static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struct bl_error *e)
 {
     struct bl_buffer decoded = {0};
@@ -498,6 +546,8 @@ static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struc
     return code;
 }
 
+/* The package splits an unused piece again after merging, which the merges here cannot do, so a model of BPE that has
+ * one is refused. */
 int bl_tokenizer_read_sentencepiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                     struct bl_error *e)
 {

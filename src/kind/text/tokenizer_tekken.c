@@ -1,11 +1,18 @@
-/* tekken.json of mistral-common: tokens with their bytes and ranks, more than a model uses, and the pattern. Special
- * tokens have the first ids; the others follow by their ranks. */
+/* The reader of tekken.json, the format of mistral-common: tokens with their bytes and ranks, more than a model uses,
+ * and the pattern. Special tokens have the first ids; the others follow by their ranks.
+ *
+ *     {"config": {"pattern": "...", "default_vocab_size": 131072, "default_num_special_tokens": 1000},
+ *      "vocab": [{"rank": 0, "token_bytes": "AA==", "token_str": "\u0000"}, ...],
+ *      "special_tokens": [{"rank": 0, "token_str": "<unk>", "is_control": true}, ...]}
+ *
+ * Here the token of rank 0 has the id 1000, and of "vocab" the first 130072 entries are used. The lists are read from
+ * the text without a tree of JSON values: a file has some 20 MB. */
 #include <string.h>
 
 #include "base/text.h"
 #include "kind/text/tokenizer_readers.h"
 
-/* The special tokens of files that do not list them (up to version 7). */
+/* The special tokens of files that do not list them (up to version 7), by their ids from 0. */
 static const char *const early_specials[] = {"<unk>",
                                              "<s>",
                                              "</s>",
@@ -29,16 +36,18 @@ static const char *const early_specials[] = {"<unk>",
 
 #define EARLY_SPECIALS ((int64_t)(sizeof early_specials / sizeof *early_specials))
 
+/* The values of the file that are used, as indexes. */
 enum { PATTERN, SIZE, SPECIALS, VOCAB, LISTED, KEYS };
 
 /* A file that is being read. */
 struct tekken {
     struct bl_tokenizer *tokenizer;
     struct bl_json_value value[KEYS];
-    int64_t size, specials; /* ids in all, and of special tokens */
-    struct bl_buffer text;
+    int64_t size, specials; /* ids in all, and of special tokens among them */
+    struct bl_buffer text;  /* of the value that is read, unescaped */
 };
 
+/* Finds the values in one pass over the text. They point into it. False: it is not JSON. */
 static bool tekken_find_values(const struct bl_buffer *text, struct bl_json_value value[KEYS],
                                struct bl_json_fault *fault)
 {
@@ -55,6 +64,7 @@ static bool tekken_find_values(const struct bl_buffer *text, struct bl_json_valu
     return bl_json_scan(text->data, text->size, key, KEYS, value, fault);
 }
 
+/* The pattern and the vocabulary must be there, too: the name alone may occur in a text. */
 bool bl_tekken_detect(const struct bl_buffer *text)
 {
     struct bl_json_value value[KEYS] = {0};
@@ -65,12 +75,13 @@ bool bl_tekken_detect(const struct bl_buffer *text)
            value[VOCAB].type == BL_JSON_ARRAY;
 }
 
+/* Parses a number from 0 to max. False: the value is none. */
 static bool value_to_int(const struct bl_json_value *value, int64_t max, int64_t *number)
 {
     return value->type == BL_JSON_NUMBER && bl_text_to_int(value->text, value->size, 0, max, number);
 }
 
-/* The members of an object by their names: those that are not there have the type NONE. */
+/* Finds the members of an object by their names: those that are not there have the type NONE. */
 static void object_find(const struct bl_json_value *object, const char *const *names, struct bl_json_value *value,
                         int count)
 {
@@ -84,6 +95,7 @@ static void object_find(const struct bl_json_value *object, const char *const *n
     }
 }
 
+/* Adds the token of an entry of "vocab". Ranks must be those of the order, so that no id is without a token. */
 static int token_read(struct tekken *t, const struct bl_json_value *item, int64_t rank, struct bl_error *e)
 {
     static const char *const names[] = {"rank", "token_bytes"};
@@ -96,14 +108,17 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
     if (value[1].type == BL_JSON_STRING) {
         size_t lone;
         bl_json_unescape(&value[1], &t->text, &lone);
+        /* An empty JSON string must not leave the buffer without memory. */
         bl_buffer_text(&t->text, "");
         int code = bl_buffer_check(&t->text, e);
         if (code)
             return code;
+        /* Decodes in place: the bytes are fewer than the digits. */
         size = t->text.size ? bl_base64_decode(t->text.data, t->text.size) : -1;
     }
     if (size <= 0)
         return bl_error_set(e, BL_EFAIL, "its \"token_bytes\" are no token in base64");
+    /* Both are at most the number of ids, so the sum is an id. */
     int32_t id = (int32_t)(rank + t->specials);
     int code = bl_vocabulary_add(&t->tokenizer->vocabulary, t->text.data, (size_t)size, id, &known, e);
     if (!code && known >= 0)
@@ -111,10 +126,11 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
     return code;
 }
 
-/* Reads as many tokens as the model has. */
+/* Reads as many tokens as the model has. The rest of the list is for larger vocabularies. */
 static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
 {
     struct bl_json_value item;
+    /* default_vocab_size includes the special tokens. */
     int64_t count = t->size - t->specials, rank = 0;
     int code = BL_OK;
     for (size_t at = 0; rank < count && !code && bl_json_next(&t->value[VOCAB], &at, &item); rank++) {
@@ -128,16 +144,18 @@ static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
     return code;
 }
 
+/* Adds the special token whose text is in t->text. It stays plain text unless the options ask for special tokens. */
 static int special_add(struct tekken *t, int64_t id, struct bl_error *e)
 {
     struct bl_added_token token = {.id = (int32_t)id, .plain = !t->tokenizer->special};
+    /* The list may name more tokens than the model has. */
     if (!t->text.size || id >= t->specials)
         return bl_error_set(e, BL_EFAIL, "the special token %lld is empty, or one of more than %lld", (long long)id,
                             (long long)t->specials);
     return bl_added_add(&t->tokenizer->raw, t->text.data, t->text.size, &token, e);
 }
 
-/* Adds the special tokens that the file lists; *count: how many. */
+/* Adds the special tokens that the file lists. *count: how many. */
 static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
 {
     static const char *const names[] = {"rank", "token_str"};
@@ -161,7 +179,7 @@ static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
     return code;
 }
 
-/* Adds all special tokens: the ids that none is listed for are <SPECIAL_n>. */
+/* Adds all special tokens. Ids for which the file lists none are named <SPECIAL_n>, as mistral-common names them. */
 static int specials_add(struct tekken *t, struct bl_error *e)
 {
     int64_t count = 0;
@@ -180,6 +198,7 @@ static int specials_add(struct tekken *t, struct bl_error *e)
     return code;
 }
 
+/* Sets the model, its merges (which follow from the ranks) and the pattern. */
 static int tekken_read(struct tekken *t, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
@@ -198,10 +217,12 @@ static int tekken_read(struct tekken *t, struct bl_error *e)
     bl_json_unescape(&t->value[PATTERN], &t->text, &lone);
     bl_buffer_text(&t->text, "");
     BL_TRY(bl_buffer_check(&t->text, e));
+    /* The file's pattern is a part of the file: an expression that PCRE2 does not support makes the file unusable. */
     BL_TRY(bl_tokenizer_set_pattern(tokenizer, t->text.data, t->text.size, e) ? BL_EFAIL : BL_OK);
     return bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
 }
 
+/* The values are found once more, since bl_tekken_detect keeps nothing. */
 int bl_tokenizer_read_tekken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                              struct bl_error *e)
 {

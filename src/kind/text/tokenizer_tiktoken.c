@@ -1,3 +1,12 @@
+/* The readers of .tiktoken files and of the files of GPT-2, the table of published encodings, and the look-up in the
+ * caches of other programs.
+ *
+ * A .tiktoken has the ranks alone; the pattern and the special tokens are in the source code of the package. They are
+ * in tables here, under the digest of the ranks, so that a file is recognized under any name. A line of a file:
+ *
+ *     IHRoZQ== 262
+ *
+ * This is the token " the" of rank 262. */
 #include "kind/text/tokenizer_tiktoken.h"
 
 #include <errno.h>
@@ -13,11 +22,13 @@
 
 /* --- encodings ---------------------------------------------------------------------------------------------------- */
 
+/* An entry for one token without a number in its text. */
 #define ONE(text, id)                                                                                                  \
     {                                                                                                                  \
         text, NULL, id, 1, 0                                                                                           \
     }
 
+/* Also those of p50k, whose ranks above 50256 are tokens of white space. */
 static const struct bl_specials r50k[] = {ONE("<|endoftext|>", 50256), {0}};
 
 static const struct bl_specials p50k_edit[] = {ONE("<|endoftext|>", 50256),
@@ -32,6 +43,8 @@ static const struct bl_specials cl100k[] = {ONE("<|endoftext|>", 100257),   ONE(
 
 static const struct bl_specials o200k[] = {ONE("<|endoftext|>", 199999), ONE("<|endofprompt|>", 200018), {0}};
 
+/* In the order of the package. The id 200018 has two texts, <|endofprompt|> and <|reserved_200018|>, as in the package.
+ */
 static const struct bl_specials harmony[] = {ONE("<|startoftext|>", 199998),
                                              ONE("<|endoftext|>", 199999),
                                              {"<|reserved_", "|>", 200000, 2, 200000},
@@ -48,7 +61,7 @@ static const struct bl_specials harmony[] = {ONE("<|startoftext|>", 199998),
                                              {"<|reserved_", "|>", 200013, 1075, 200013},
                                              {0}};
 
-/* Those that do not depend on how many languages a model has. */
+/* The special tokens that do not depend on how many languages a model has. */
 static const struct bl_specials whisper[] = {ONE("<|endoftext|>", 50257), ONE("<|startoftranscript|>", 50258), {0}};
 
 static const struct bl_specials llama3[] = {ONE("<|begin_of_text|>", 128000),
@@ -96,13 +109,15 @@ static const struct bl_specials llama4[] = {ONE("<|begin_of_text|>", 200000),
                                             {"<|reserved_special_token_", "|>", 201144, 904, 0},
                                             {0}};
 
+/* Of the package of the first Qwen models, whose last 205 are <|extra_0|> to <|extra_204|>. */
 static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
                                           ONE("<|im_start|>", 151644),
                                           ONE("<|im_end|>", 151645),
                                           {"<|extra_", "|>", 151646, 205, 0},
                                           {0}};
 
-/* Of two with the same ranks the first is meant where no name is given. */
+/* Of two encodings with the same ranks the first one is used where no name is given: p50k_edit and o200k_harmony have
+ * more special tokens, which the ranks do not show. */
 static const struct bl_tiktoken_encoding encodings[] = {
     {"r50k", BL_GRAMMAR_GPT2, false, 0x38824f2c2063699b, r50k},
     {"p50k", BL_GRAMMAR_GPT2, false, 0x80a02f24d08aa6b8, r50k},
@@ -118,7 +133,8 @@ static const struct bl_tiktoken_encoding encodings[] = {
 
 #define ENCODINGS (sizeof encodings / sizeof *encodings)
 
-/* XXH3 of the tokens and their ranks, in the order of the file. BL_EFAIL: out of memory. */
+/* Sets *digest to XXH3 of the tokens and their ranks, in the order of the file, so that line ends and empty lines do
+ * not count. BL_EFAIL: out of memory. */
 static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, struct bl_error *e)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -127,6 +143,7 @@ static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, 
     XXH3_64bits_reset(state);
     for (size_t i = 0; i < ranks->count; i++) {
         const struct bl_token *token = &ranks->token[i];
+        /* The size separates tokens, so that two lists of tokens never give the same bytes. */
         const uint32_t head[2] = {(uint32_t)token->id, token->size};
         XXH3_64bits_update(state, head, sizeof head);
         XXH3_64bits_update(state, bl_vocabulary_bytes(ranks, i), token->size);
@@ -136,7 +153,7 @@ static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, 
     return BL_OK;
 }
 
-/* The encoding of this name, or NULL. */
+/* Returns the encoding of this name, or NULL. */
 static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
@@ -146,7 +163,7 @@ static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
     return NULL;
 }
 
-/* The first one with these ranks, or NULL. */
+/* Returns the first encoding with these ranks, or NULL. */
 static const struct bl_tiktoken_encoding *encoding_by_digest(uint64_t digest)
 {
     for (size_t i = 0; i < ENCODINGS; i++) {
@@ -168,6 +185,7 @@ static void encoding_list_names(struct bl_buffer *out)
 /* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
  * pattern nor the special tokens: both follow from the ranks where they are of a known encoding. */
 
+/* The first line is enough: neither Protocol Buffers nor JSON begin with base64, a space and a number. */
 bool bl_tiktoken_detect(const struct bl_buffer *text)
 {
     const char *line;
@@ -179,6 +197,7 @@ bool bl_tiktoken_detect(const struct bl_buffer *text)
     return space && space > line && bl_text_to_int(space + 1, size - (size_t)(space + 1 - line), 0, BL_ID_MAX, &rank);
 }
 
+/* Adds the token of a line of size bytes. bytes: memory for decoding. */
 static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, size_t size, struct bl_buffer *bytes,
                               struct bl_error *e)
 {
@@ -191,6 +210,7 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
         return BL_EFAIL;
     /* "=" is an empty token, which no text has: Whisper's file ends with one. */
     bool empty = digits == 1 && *line == '=';
+    /* An empty field is no token in base64: -1. */
     int64_t decoded = empty ? 0 : digits ? bl_base64_decode(bytes->data, bytes->size) : -1;
     if (decoded < 0)
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" is not a token in base64", (int)(digits < 80 ? digits : 80), line);
@@ -203,6 +223,7 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
     return BL_OK;
 }
 
+/* Adds the tokens of all lines. Messages have the path and the number of the line, from 1. */
 static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
 {
@@ -220,7 +241,7 @@ static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_b
     return code;
 }
 
-/* Ranks may have gaps, but each is that of one token. */
+/* Checks that each rank is that of one token. Ranks may have gaps. */
 static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char *path, struct bl_error *e)
 {
     const struct bl_vocabulary *v = &tokenizer->vocabulary;
@@ -235,6 +256,7 @@ static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char
     return code;
 }
 
+/* Returns BL_EUSAGE with the names of the encodings. */
 static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
@@ -252,17 +274,20 @@ static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct
     return code;
 }
 
-/* Whether it can be the name of an encoding, and is no expression that anyone would use. */
+/* Whether the pattern looks like the name of an encoding: a typing error in a name must not become an expression, which
+ * would match hardly any text. */
 static bool pattern_is_name(const char *pattern)
 {
     return strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(pattern);
 }
 
+/* Adds the tokens of one entry, such as <|reserved_200013|> to <|reserved_201087|>. */
 static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl_specials *specials, struct bl_error *e)
 {
     struct bl_buffer text = {0};
     int code = BL_OK;
     for (int32_t i = 0; i < specials->count && !code; i++) {
+        /* A special token that is not searched for is still an added token, so that its name has an id. */
         struct bl_added_token token = {.id = specials->id + i, .plain = !tokenizer->special};
         bl_buffer_clear(&text);
         bl_buffer_text(&text, specials->begin);
@@ -277,33 +302,40 @@ static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl
     return code;
 }
 
-/* Applies what is known of the encoding; its special tokens only where it has its own ranks. */
+/* Applies the pattern and normal form of the encoding. Its special tokens are added only where the file has the
+ * encoding's ranks: otherwise their ids could be those of other tokens. */
 static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktoken_encoding *encoding, uint64_t digest,
                           struct bl_error *e)
 {
     int code = BL_OK;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = encoding->grammar};
+    /* NFC as of Unicode 16, whatever version the machine has. */
     if (encoding->nfc)
         tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC_16;
     if (encoding->digest != digest)
         return BL_OK;
+    /* The list ends with an entry without a text. */
     for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++)
         code = tiktoken_add_specials(tokenizer, s, e);
     return code;
 }
 
+/* The digest decides without --pattern. With the name of an encoding the file may have other ranks, as models that were
+ * trained with its pattern have. Everything else is an expression. */
 int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                const char *pattern, struct bl_error *e)
 {
     uint64_t digest = 0;
     int code = tiktoken_read_lines(tokenizer, text, path, e);
     if (!code)
+        /* The size of the tokenizer is known only after all lines. */
         code = tiktoken_check_ranks(tokenizer, path, e);
     if (!code)
         code = encoding_digest(&tokenizer->vocabulary, &digest, e);
     if (code)
         return code;
     const struct bl_tiktoken_encoding *encoding = pattern ? encoding_by_name(pattern) : encoding_by_digest(digest);
+    /* Without a pattern there are no words to merge in, so the user has to give one. */
     if (!encoding && (!pattern || pattern_is_name(pattern)))
         return tiktoken_refuse_pattern(path, pattern, e);
     tokenizer->model = BL_MODEL_BPE;
@@ -327,6 +359,7 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
 
 #define END_OF_TEXT "<|endoftext|>"
 
+/* Reads merges.txt, whose first line may be "#version: 0.2". A merge is two tokens with a space between them. */
 static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *merges, const struct bl_buffer *text,
                             const char *path, struct bl_error *e)
 {
@@ -334,6 +367,7 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *me
     int code = BL_OK;
     size_t at = 0, size;
     for (size_t number = 1; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
+        /* The place is the line number in messages. */
         merges->place = number;
         if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
             continue;
@@ -351,7 +385,8 @@ static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *me
     return code;
 }
 
-/* Reads the names and fills the vocabulary. */
+/* Reads the names of vocab.json and opens the merges, which look up tokens by their names. The caller knows that the
+ * text is a JSON object. */
 static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges *merges, struct bl_vocabulary *names,
                                 const struct bl_buffer *text, struct bl_error *e)
 {
@@ -361,6 +396,7 @@ static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges
     return bl_merges_open(merges, tokenizer, names, e);
 }
 
+/* The files have no list of special tokens: <|endoftext|> is the only one, if the vocabulary has it. */
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
 {
@@ -378,6 +414,7 @@ int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffe
     if (code)
         goto out;
     code = bl_tokenizer_warn_missing_tokens(tokenizer, &names, NULL, e);
+    /* A vocabulary of another model may not have it. */
     int64_t end = bl_names_find(&names, END_OF_TEXT, strlen(END_OF_TEXT));
     if (code || end < 0)
         goto out;
@@ -394,9 +431,11 @@ out:
 /* huggingface_hub's layout: models--OWNER--NAME/refs/main has the name of a folder in snapshots/. tiktoken's: a file is
  * named by the SHA-1 of the address that it came from. */
 
-#define REVISION_MAX 256 /* bytes of the name of a revision */
+/* Bytes of refs/main: a revision is a hash of 40 digits. */
+#define REVISION_MAX 256
 
-/* OWNER/NAME or NAME, of letters, digits and ._- */
+/* Whether the name is OWNER/NAME or NAME, of letters, digits and ._- alone. No part begins with a dot, so that no name
+ * leads out of the cache. */
 static bool name_is_repository(const char *name)
 {
     static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -425,6 +464,7 @@ static bool cache_append_place(const struct cache_place *places, size_t count, s
     return false;
 }
 
+/* Appends the folder of a repository: "models--OWNER--NAME". */
 static void cache_append_repository(const char *name, struct bl_buffer *out)
 {
     bl_buffer_text(out, "/models--");
@@ -432,8 +472,11 @@ static void cache_append_repository(const char *name, struct bl_buffer *out)
         bl_buffer_text(out, *name == '/' ? "--" : (const char[]){*name, '\0'});
 }
 
+/* Finds the folder of a repository at the revision main. A cache without it is no error, but one whose refs/main is no
+ * name of a revision is. folder has some path of the cache also if nothing is found, for messages. */
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
 {
+    /* In the order of huggingface_hub. */
     static const struct cache_place places[] = {{"HF_HUB_CACHE", ""},
                                                 {"HF_HOME", "/hub"},
                                                 {"XDG_CACHE_HOME", "/huggingface/hub"},
@@ -445,6 +488,7 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     if (!name_is_repository(name) || !cache_append_place(places, sizeof places / sizeof *places, folder))
         return BL_OK;
     cache_append_repository(name, folder);
+    /* The folder of the repository, to which refs/main and then snapshots/ are appended. */
     size_t size = folder->size;
     bl_buffer_text(folder, "/refs/main");
     BL_TRY(bl_buffer_check(folder, e));
@@ -453,6 +497,7 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     int code = bl_io_read_file(folder->data, REVISION_MAX, &revision, e);
     if (code)
         goto out;
+    /* The name must be one folder of the cache: a slash or a dot could lead to another place. */
     size_t end = strcspn(revision.data, " \r\n");
     if (end == 0 || memchr(revision.data, '/', end) || *revision.data == '.') {
         code = bl_error_set(e, BL_EFAIL, "%s has no name of a revision", folder->data);
@@ -467,7 +512,8 @@ out:
     return code;
 }
 
-/* The file of an encoding, by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken. */
+/* Finds the file of an encoding by the SHA-1 of https://openaipublic.blob.core.windows.net/encodings/NAME.tiktoken, as
+ * tiktoken names it. */
 static int encoding_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
 {
     static const struct {
@@ -484,6 +530,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
             continue;
         bl_buffer_clear(path);
         if (!cache_append_place(places, sizeof places / sizeof *places, path))
+            /* As in tiktoken, which asks Python for the folder of temporary files. */
             bl_buffer_text(path, "/tmp/data-gym-cache");
         bl_buffer_printf(path, "/%s", known[i].file);
         BL_TRY(bl_buffer_check(path, e));
@@ -495,6 +542,7 @@ static int encoding_find(const char *name, struct bl_buffer *path, bool *found, 
     return BL_OK;
 }
 
+/* The names of encodings are names of repositories, too, so repositories come first. */
 int bl_model_cache_find(const char *name, struct bl_buffer *path, bool *found, struct bl_error *e)
 {
     int code = repository_find(name, path, found, e);

@@ -1,5 +1,9 @@
 /* Properties of characters by fixed versions of Unicode, so that ids do not depend on the libraries of a machine.
- * scripts/unicode.py makes the tables (unicode_table.c). */
+ * scripts/unicode.py makes the tables (unicode_table.c).
+ *
+ * A property of a code point is in pages of 256 code points, most of which are equal and stored once: for U+2581, page
+ * 0x25 gives the number of the page, and the entry 0x81 of that page is the property. Rarer properties are in sorted
+ * rows of code points that follow each other. */
 #ifndef BL_UNICODE_H
 #define BL_UNICODE_H
 
@@ -10,11 +14,11 @@
 /* Code points that follow each other, in a table of rows in their order. */
 struct bl_unicode_row {
     uint32_t first, points;
-    uint32_t value; /* what these are for: see the table */
+    uint32_t value; /* its meaning depends on the table */
     uint16_t count;
 };
 
-/* The row that has a code point, or NULL. */
+/* Returns the row that has a code point, or NULL. */
 static inline const struct bl_unicode_row *bl_unicode_find(const struct bl_unicode_row *rows, size_t count,
                                                            uint32_t point)
 {
@@ -63,7 +67,7 @@ static inline unsigned bl_unicode_class(uint32_t c)
 
 #define BL_SCRIPT_ANY 0
 
-/* A number of the script. */
+/* The number of a script: only whether two are equal counts. */
 extern const uint8_t bl_script_page[0x110000 >> 8];
 extern const uint8_t bl_script_number[];
 
@@ -78,7 +82,7 @@ enum {
     BL_BERT_REMOVED = 1,     /* by clean_text */
     BL_BERT_PUNCTUATION = 2, /* a word by itself */
     BL_BERT_MARK = 4,        /* removed by strip_accents */
-    BL_BERT_UPPER = 8,       /* has a lower case: that of bl_bert_lower, but for U+0130 */
+    BL_BERT_UPPER = 8,       /* has a lower case: that of bl_bert_lower, except for U+0130 */
     BL_BERT_COMBINING = 16,  /* removed by the normalizer StripAccents, which is not BERT's */
     BL_WORD = 32             /* \w, beside which an added token is no single word */
 };
@@ -93,14 +97,15 @@ static inline unsigned bl_point_properties(uint32_t c)
     return bl_point_property[(uint32_t)bl_point_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* What BERT's normalizer and pre-tokenizer make of it, and whether it belongs to words. */
+/* Returns the BL_BERT bits of a code point and BL_WORD: what BERT's normalizer and pre-tokenizer make of it, and
+ * whether it belongs to words. */
 static inline unsigned bl_bert_class(uint32_t c)
 {
     return bl_point_properties(c) & ((1U << BL_WORD_BITS) - 1);
 }
 
-/* Those with a lower case, and maybe others between them: the value of a row is the lower case of its first code point,
- * and the others are as far from that. */
+/* Code points with a lower case, and maybe others between them: the value of a row is the lower case of its first code
+ * point, and the others have the same distance. */
 extern const struct bl_unicode_row bl_bert_lower[];
 extern const size_t bl_bert_lower_count;
 
@@ -134,8 +139,8 @@ static inline unsigned bl_grapheme_class(uint32_t c)
 /* --- normal forms ------------------------------------------------------------------------------------------------- */
 
 /* Pages of 256 properties. A property is the combining class, and 0x100 << form (enum bl_normal_form) where a code
- * point may change in that form, or change what is around it. Those that a form does not know have no bit for it: their
- * class, parts and pairs are not for it. */
+ * point may change in that form, or change the points around it. A point that the Unicode of a form does not have has
+ * no bit for that form, which then does not use the class, parts and pairs of the point. */
 extern const uint8_t bl_normal_page[0x110000 >> 8];
 extern const uint16_t bl_normal_property[];
 
@@ -154,18 +159,18 @@ extern const size_t bl_normal_pair_count;
 
 /* --- stand-ins ---------------------------------------------------------------------------------------------------- */
 
-/* Code points that Unicode has had since version 15, from U+0800 on, and older ones of the same properties: category,
- * script, being alphabetic, upper or lower case, ideographic, an emoji. From the value of the row on, so many of
- * bl_stand_in_point can stand for each of them, of as many bytes of UTF-8. */
+/* Code points from U+0800 on that Unicode has had since version 15, with their stand-ins: older code points of the same
+ * properties (category, script, alphabetic, upper or lower case, ideographic, emoji) and as many bytes of UTF-8. The
+ * stand-ins of a row are the count entries of bl_stand_in_point from the value of the row on. */
 extern const struct bl_unicode_row bl_stand_in[];
 extern const size_t bl_stand_in_count;
 extern const uint32_t bl_stand_in_point[];
 
-/* A bit for each page of 256 code points: it has some of them. */
+/* A bit for each page of 256 code points: the page has code points with stand-ins. */
 extern const uint8_t bl_stand_in_page[0x110000 >> 11];
 
-/* The code points from U+0800 on that have no class, but that Unicode 16 does not lack, and noncharacters. Rows have no
- * values. */
+/* The code points from U+0800 on that Unicode 16 has without a class here, and noncharacters. The values of rows are
+ * not in use. */
 extern const struct bl_unicode_row bl_unclassed[];
 extern const size_t bl_unclassed_count;
 

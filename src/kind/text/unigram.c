@@ -1,3 +1,10 @@
+/* Unigram: the search for the segmentation of a word whose scores have the largest sum (Viterbi's algorithm).
+ *
+ * A node for each byte of the word holds the best segmentation of the bytes before it. The search goes from left to
+ * right: from each character at which a segmentation ends, it follows the trie and improves the node behind every piece
+ * that it finds. For "ab" with the pieces a (-1), b (-1), ab (-1.5), the node behind "b" gets -1.5 by "ab" first, and
+ * -2 by "a", "b" does not improve it. The time is the length of the word times the length of the longest piece. Going
+ * back from the last node gives the pieces in reverse. */
 #include "kind/text/unigram.h"
 
 #include <math.h>
@@ -10,9 +17,12 @@
 
 /* --- model -------------------------------------------------------------------------------------------------------- */
 
-#define PENALTY 10.0 /* of an unknown character */
+/* The score of an unknown character is below the lowest one of all pieces by this: the value in `tokenizers` and
+ * SentencePiece (kUnkPenalty). */
+#define PENALTY 10.0
 
-/* Of equal entries the last id counts: a higher value comes later. */
+/* Orders entries by their bytes, as a trie is built, and of equal entries the highest value first, which is the last
+ * id: entries_remove_equal keeps the first. */
 static int unigram_compare_entries(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
@@ -22,6 +32,7 @@ static int unigram_compare_entries(const void *a, const void *b)
     return (x->value < y->value) - (x->value > y->value);
 }
 
+/* Sorts the entries and removes all but the first of equal ones. Returns how many are left. */
 static size_t entries_remove_equal(struct bl_trie_entry *entry, size_t count)
 {
     size_t kept = 0;
@@ -35,7 +46,8 @@ static size_t entries_remove_equal(struct bl_trie_entry *entry, size_t count)
     return kept;
 }
 
-/* Finds the pieces of bytes; without all of them there are none. */
+/* Finds the ids of the pieces "<0x00>" to "<0xFF>"; -1: there is no such piece. Unknown text becomes bytes only where
+ * all bytes of it have pieces. */
 static int unigram_find_bytes(struct bl_unigram *model, struct bl_error *e)
 {
     char text[8];
@@ -50,6 +62,7 @@ static int unigram_find_bytes(struct bl_unigram *model, struct bl_error *e)
     return BL_OK;
 }
 
+/* Ids of empty pieces stay without an entry: they never occur in a text. */
 int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pieces, size_t count, int32_t unknown,
                      bool fallback, struct bl_error *e)
 {
@@ -81,7 +94,8 @@ void bl_unigram_free(struct bl_unigram *model)
     *model = (struct bl_unigram){0};
 }
 
-/* Takes a piece from begin to end, if that is better. In 32 bits the sum is rounded when it is kept, not before. */
+/* Takes a piece from begin to end, if that is better. True: it is. In 32 bits, as SentencePiece has them, the sum is
+ * rounded when it is kept, not before it is compared. Of equal sums the first stays. */
 static inline bool node_improve(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end,
                                 double score, int32_t id)
 {
@@ -92,7 +106,8 @@ static inline bool node_improve(const struct bl_unigram *model, struct bl_unigra
     return true;
 }
 
-/* The same for an unknown character, whose sum is of 32 bits from the beginning. */
+/* The same for an unknown character. In SentencePiece that sum is of 32 bits before the comparison; the difference that
+ * is returned to node_improve gives the same sum again. */
 static bool node_improve_unknown(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end)
 {
     double score = model->lowest - PENALTY;
@@ -101,7 +116,8 @@ static bool node_improve_unknown(const struct bl_unigram *model, struct bl_unigr
     return node_improve(model, node, begin, end, score, model->unknown);
 }
 
-/* Finds the best way to every byte where a character ends. */
+/* Finds the best segmentation of the bytes before each byte where a character ends. BL_EDATA: a character is unknown,
+ * and the model has no unknown token. */
 static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *node, const uint8_t *word, size_t size,
                       struct bl_error *e)
 {
@@ -127,13 +143,15 @@ static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *no
     return BL_OK;
 }
 
-/* Appends the ids of unknown text, the last one first. */
+/* Appends the ids of unknown text, the last one first: those of its bytes, if all have one, or one id of the unknown
+ * token. `tokenizers` joins unknown characters first and may find the whole text among the pieces. */
 static int unknown_put(const struct bl_unigram *model, const uint8_t *text, size_t size, struct bl_ids *reversed,
                        struct bl_error *e)
 {
     uint32_t piece = model->single ? BL_TRIE_NONE : bl_trie_find(&model->trie, text, size);
     if (piece != BL_TRIE_NONE)
         return bl_ids_add(reversed, (int32_t)piece, e);
+    /* All bytes or none: ids of some bytes alone would lose the others. */
     bool known = model->byte != NULL;
     for (size_t i = 0; i < size && known; i++)
         known = model->byte[text[i]] >= 0;
@@ -145,6 +163,7 @@ static int unknown_put(const struct bl_unigram *model, const uint8_t *text, size
     return code;
 }
 
+/* The nodes give the pieces from the last to the first, so they go to a list that is copied in reverse. */
 int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch *scratch, const uint8_t *word,
                       size_t size, struct bl_ids *ids, struct bl_error *e)
 {
@@ -153,6 +172,7 @@ int bl_unigram_encode(const struct bl_unigram *model, struct bl_unigram_scratch 
     struct bl_unigram_node *node = scratch->node;
     node[0] = (struct bl_unigram_node){0, 0, -1};
     for (size_t i = 1; i <= size; i++)
+        /* Bytes within a character keep this: no segmentation ends there. */
         node[i].begin = SIZE_MAX;
     int code = nodes_find(model, node, word, size, e);
     reversed->count = 0;

@@ -1,8 +1,8 @@
-/* Unigram: of all ways to put a word together from pieces, the one whose scores add up to the most.
+/* Unigram: of all segmentations of a word into pieces, the one whose scores have the largest sum.
  *
  * The sums are those of `tokenizers`: 64-bit, from left to right, and of equal ones the first found stays. Those of
- * SentencePiece are kept in 32 bits. A character that is no piece is unknown, for the lowest score less 10; consecutive
- * unknown characters are one, in `tokenizers` maybe a piece after all. */
+ * SentencePiece are kept in 32 bits. A character that is no piece is unknown, with the lowest score less 10;
+ * consecutive unknown characters are one unknown text, which `tokenizers` may find among the pieces after all. */
 #ifndef BL_UNIGRAM_H
 #define BL_UNIGRAM_H
 
@@ -11,14 +11,15 @@
 #include "kind/text/added_tokens.h"
 #include "kind/text/vocabulary.h"
 
+/* The model. It owns the trie and the arrays. */
 struct bl_unigram {
     struct bl_trie trie; /* of the pieces; values are ids */
-    double *score;       /* of an id */
+    double *score;       /* by id */
     size_t count;
-    double lowest;
+    double lowest;   /* score of a piece */
     int32_t unknown; /* id, or -1 */
     int32_t *byte;   /* ids of the 256 bytes that unknown text becomes; NULL: none */
-    bool single;     /* as SentencePiece */
+    bool single;     /* sums have 32 bits, as in SentencePiece */
 };
 
 /* A piece: its id is its place in the list. */
@@ -28,8 +29,9 @@ struct bl_unigram_piece {
     double score;
 };
 
-/* Builds the model. Of equal pieces the last counts. fallback: bytes are the pieces "<0x0A>". BL_EFAIL: out of memory,
- * or a piece is empty or too long. */
+/* Builds the model. The id of a piece is its place in the list; an empty piece has an id that no text gets. Of equal
+ * pieces the last counts. unknown: id, or -1. fallback: bytes are the pieces "<0x0A>". BL_EFAIL: out of memory, or a
+ * piece is too long. The caller frees the model, also after an error. */
 int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pieces, size_t count, int32_t unknown,
                      bool fallback, struct bl_error *e);
 void bl_unigram_free(struct bl_unigram *model);

@@ -1,3 +1,10 @@
+/* Tokens and their ids: the growing array, the hash table over the bytes of tokens, the alphabets of tokenizer files
+ * and the names of special tokens.
+ *
+ * The bytes of all tokens lie in one buffer, one behind the other, and a token has its offset there: a vocabulary of
+ * 200,000 tokens takes three allocations. A hash of 64 bits gives the place of a token in the table; the bytes decide.
+ * An example of the byte-level alphabet: the token " the" is written "\u0120the" in a file, as byte 0x20 is the
+ * character U+0100 + 0x20. */
 #include "kind/text/vocabulary.h"
 
 #include <stdio.h>
@@ -11,6 +18,7 @@
 
 /* --- ids ---------------------------------------------------------------------------------------------------------- */
 
+/* The limit is compared with the ids that are there, so that a caller may pass it by what one call adds. */
 int bl_ids_reserve(struct bl_ids *ids, size_t more, struct bl_error *e)
 {
     if (more > SIZE_MAX - ids->count)
@@ -30,8 +38,11 @@ void bl_ids_free(struct bl_ids *ids)
 
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
-#define BATCH 64 /* tokens whose places in the table are fetched together */
+/* Tokens whose places in the table are fetched together: enough to hide the time of a memory access, and few enough for
+ * the first-level cache. */
+#define BATCH 64
 
+/* Two tokens may have the same hash, so the bytes decide. */
 int64_t bl_vocabulary_find_hash(const struct bl_vocabulary *v, const void *bytes, size_t size, uint64_t hash)
 {
     size_t number;
@@ -49,6 +60,7 @@ int bl_vocabulary_reserve(struct bl_vocabulary *v, size_t count, size_t bytes, s
     return code || bl_buffer_reserve(&v->bytes, bytes) ? code : bl_error_memory(e);
 }
 
+/* The offset of a token has 32 bits. */
 int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, struct bl_error *e)
 {
     if (v->count == BL_VOCABULARY_MAX)
@@ -61,6 +73,8 @@ int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size
     return bl_buffer_check(&v->bytes, e);
 }
 
+/* All hashes of a batch are computed and prefetched before the first look-up: the table is larger than the caches, and
+ * each look-up would wait for memory. */
 int bl_vocabulary_index(struct bl_vocabulary *v, int64_t *twice, struct bl_error *e)
 {
     uint64_t hash[BATCH];
@@ -82,6 +96,7 @@ int bl_vocabulary_index(struct bl_vocabulary *v, int64_t *twice, struct bl_error
     return code;
 }
 
+/* A vocabulary with appended tokens is indexed first, so that `known` is right. */
 int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, int64_t *known,
                       struct bl_error *e)
 {
@@ -94,6 +109,7 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
     return bl_hash_add(&v->table, hash, v->count - 1, e);
 }
 
+/* Appended tokens that have no place in the table yet are compared one by one. */
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size)
 {
     for (size_t i = v->table.count; i < v->count; i++) {
@@ -115,7 +131,8 @@ void bl_vocabulary_free(struct bl_vocabulary *v)
 
 #define OTHERS 0x100 /* the character of the first byte that is not written as itself */
 
-/* The byte of a character, or -1. The others are 00-20, 7F-A0 and AD. */
+/* Returns the byte of a character of the byte-level alphabet, or -1. The bytes that are not written as themselves are
+ * 00-20, 7F-A0 and AD: 33 + 34 + 1 = 68 of them, in this order from U+0100 to U+0143. */
 static int character_to_byte(uint32_t c)
 {
     if ((c >= 0x21 && c <= 0x7e) || (c >= 0xa1 && c <= 0xac) || (c >= 0xae && c <= 0xff))
@@ -126,6 +143,7 @@ static int character_to_byte(uint32_t c)
     return place <= 0x20 ? (int)place : place < 67 ? (int)(place - 0x21 + 0x7f) : 0xad;
 }
 
+/* The inverse of character_to_byte. */
 static uint32_t byte_to_character(uint8_t byte)
 {
     if (byte <= 0x20)
@@ -142,6 +160,8 @@ void bl_alphabet_append_bytes(const char *text, size_t size, struct bl_buffer *o
         bl_buffer_append(out, character, bl_utf8_encode(byte_to_character((uint8_t)text[i]), character));
 }
 
+/* Appends the bytes of a token of the byte-level alphabet. False: a character is not in the alphabet. A token has at
+ * least one character for each byte, so that size bytes are enough. */
 static bool decode_bytes(const char *text, size_t size, struct bl_buffer *out)
 {
     if (!bl_buffer_reserve(out, size))
@@ -162,6 +182,7 @@ static bool decode_bytes(const char *text, size_t size, struct bl_buffer *out)
     return true;
 }
 
+/* Appends the text with a space for each U+2581. False: the text has a space, which no word has as itself. */
 static bool decode_spaces(const char *text, size_t size, struct bl_buffer *out)
 {
     static const size_t mark = sizeof BL_METASPACE - 1;
@@ -175,8 +196,11 @@ static bool decode_spaces(const char *text, size_t size, struct bl_buffer *out)
     return true;
 }
 
+/* The suffix is written in the file's alphabet, so it is removed before decoding and becomes BL_WORD_END behind it.
+ * With a suffix, a token that has the byte FF could be taken for the end of a word, and is refused. */
 bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, size_t size, struct bl_buffer *out)
 {
+    /* last: the token ends a word. */
     size_t suffix = strlen(alphabet->suffix);
     bool last = suffix && size >= suffix && !memcmp(text + size - suffix, alphabet->suffix, suffix), known = true;
     size -= last ? suffix : 0;
@@ -187,6 +211,7 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
         known = decode_spaces(text, size, out);
     else
         bl_buffer_append(out, text, size);
+    /* A byte FF in the token itself is not the end of a word. */
     if (suffix && out->size && memchr(out->data, BL_WORD_END, out->size))
         return false;
     if (last)
@@ -196,13 +221,17 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
 
 /* --- names of special tokens -------------------------------------------------------------------------------------- */
 
-#define FILE_MAX ((size_t)16 << 20) /* bytes */
+/* Bytes of a tokenizer_config.json: some list all added tokens, in a few MiB. */
+#define FILE_MAX ((size_t)16 << 20)
 
+/* Looks the key up in one file: its value is the name, or has it as "content". A key that cannot be parsed, or is not
+ * in the file, leaves *found false. */
 static int vocabulary_read_names(const char *path, const char *key, struct bl_buffer *name, bool *found,
                                  struct bl_error *e)
 {
     struct bl_buffer text = {0};
     char content[64];
+    /* The value of the key itself, and its "content". */
     struct bl_json_key keys[2];
     struct bl_json_value value[2];
     struct bl_json_fault fault;
@@ -217,6 +246,7 @@ static int vocabulary_read_names(const char *path, const char *key, struct bl_bu
         code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
         goto out;
     }
+    /* "eos_token": "</s>", or "eos_token": {"content": "</s>", ...}. */
     const struct bl_json_value *token = value[0].type == BL_JSON_STRING ? &value[0] : &value[1];
     *found = token->type == BL_JSON_STRING;
     bl_buffer_clear(name);
@@ -229,6 +259,7 @@ out:
     return code;
 }
 
+/* The first file that names the token counts: tokenizer_config.json, as the released package reads it first. */
 int bl_special_name_find(const char *path, const char *key, struct bl_buffer *name, bool *found, struct bl_error *e)
 {
     static const char *const files[] = {"tokenizer_config.json", "special_tokens_map.json"};

@@ -1,8 +1,8 @@
 /* The tokens of a model and their ids. The sections are arrays of ids, the vocabulary, the alphabet in which files
  * write the texts of tokens, and the names of special tokens.
  *
- * U+2581 becomes a space where spaces become U+2581: nothing is copied, and words have fewer bytes. This is done only
- * where no step can notice it. */
+ * Where spaces become U+2581 in a text, bload turns U+2581 of the tokens into a space instead: no text is copied, and
+ * words have fewer bytes. This is done only where no step of the tokenizer can notice it. */
 #ifndef BL_VOCABULARY_H
 #define BL_VOCABULARY_H
 
@@ -27,8 +27,8 @@ struct bl_id_number {
 struct bl_ids {
     int32_t *id;
     size_t count, capacity;
-    size_t limit; /* with more ids it does not grow; 0: there is no limit */
-    bool is_over; /* it would have grown with more ids than that */
+    size_t limit; /* of ids; it does not grow with more than that; 0: none */
+    bool is_over; /* it did not grow because of the limit */
 };
 
 /* Makes room for more ids. Start from {0}. BL_EFAIL: out of memory, or more ids than the limit. */
@@ -85,12 +85,13 @@ int bl_vocabulary_add(struct bl_vocabulary *v, const void *bytes, size_t size, i
 /* The token with these bytes, or -1. */
 int64_t bl_vocabulary_find(const struct bl_vocabulary *v, const void *bytes, size_t size);
 
-/* For many tokens at once, which is faster: appends one that bl_vocabulary_find finds by looking at all of them, and
- * others find only after bl_vocabulary_index. */
+/* Appends a token without looking whether its bytes are known, which is faster for many tokens. bl_vocabulary_find
+ * finds it, slowly, before bl_vocabulary_index, and the other functions only afterwards. BL_EFAIL: there are too many.
+ */
 int bl_vocabulary_append(struct bl_vocabulary *v, const void *bytes, size_t size, int32_t id, struct bl_error *e);
 /* Makes room for so many tokens and bytes in all. */
 int bl_vocabulary_reserve(struct bl_vocabulary *v, size_t count, size_t bytes, struct bl_error *e);
-/* *twice: the first token whose bytes an earlier one has, or -1. */
+/* Makes appended tokens known to all functions. *twice: the first token whose bytes an earlier one has, or -1. */
 int bl_vocabulary_index(struct bl_vocabulary *v, int64_t *twice, struct bl_error *e);
 
 /* Many look-ups are faster where all tokens are prefetched by their hashes before the first one is looked up. */
@@ -110,7 +111,7 @@ void bl_vocabulary_free(struct bl_vocabulary *v);
 
 /* --- alphabets ---------------------------------------------------------------------------------------------------- */
 
-/* How a tokenizer's file writes the text of its tokens, and the bytes that they stand for in a word. */
+/* How a tokenizer's file writes the text of its tokens, and which bytes of a word it means. */
 
 enum bl_alphabet_kind {
     BL_ALPHABET_TEXT,  /* as it is */
@@ -140,11 +141,11 @@ void bl_alphabet_append_bytes(const char *text, size_t size, struct bl_buffer *o
 
 /* --- names of special tokens -------------------------------------------------------------------------------------- */
 
-/* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json tell beside the
+/* The names of a model's special tokens, which tokenizer_config.json and special_tokens_map.json have beside the
  * tokenizer: "eos_token": "</s>", or an object with its "content". */
 
 /* Sets name to the token that the key ("eos_token") names in these files, beside the file at path. *found false: there
- * are no such files, or they do not have it. BL_EFAIL: one cannot be read, or is not JSON. */
+ * are no such files, or they do not name it. BL_EFAIL: one cannot be read, or is not JSON. */
 int bl_special_name_find(const char *path, const char *key, struct bl_buffer *name, bool *found, struct bl_error *e);
 
 #endif

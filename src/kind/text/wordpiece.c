@@ -1,3 +1,14 @@
+/* The models of BERT's family: WordLevel, WordPiece, and the reader of a vocab.txt.
+ *
+ * WordPiece takes the longest token each time, from left to right, without a search for the best segmentation:
+ * "unaffable" becomes "un", "##aff", "##able". Each try is a look-up in the hash table of the vocabulary, and none is
+ * longer than the longest token, so that the time for a word is at most its length times that of the longest token. The
+ * lines of a vocab.txt are tokens, whose ids are the numbers of the lines from 0:
+ *
+ *     [PAD]
+ *     [UNK]
+ *     un
+ *     ##aff */
 #include "kind/text/wordpiece.h"
 
 #include <inttypes.h>
@@ -10,7 +21,8 @@
 
 /* --- WordLevel ---------------------------------------------------------------------------------------------------- */
 
-#define SHOWN 80 /* bytes of a word in a message */
+/* Bytes of a word in a message: a word may be a whole document. */
+#define SHOWN 80
 
 int bl_wordlevel_encode(const struct bl_vocabulary *v, int32_t unknown, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e)
@@ -32,6 +44,7 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
     if (token < 0)
         return bl_error_set(e, BL_EFAIL, "the vocabulary has no token \"%.80s\" for unknown words", unknown);
     *model = (struct bl_wordpiece){.vocabulary = vocabulary, .prefix_size = strlen(prefix)};
+    /* No final zero is stored. */
     if (model->prefix_size > sizeof model->prefix)
         return bl_error_set(e, BL_EFAIL, "a continuing_subword_prefix of more than %d bytes is not supported",
                             BL_WORDPIECE_PREFIX_MAX);
@@ -47,12 +60,14 @@ int bl_wordpiece_init(struct bl_wordpiece *model, const struct bl_vocabulary *vo
     return 0;
 }
 
-/* The number of the longest token that text begins with, or -1; *taken: its size. The first tail bytes of the text are
- * the prefix; then comes the rest of the word. */
+/* Returns the number of the longest token that text begins with, or -1; *taken: its size in bytes. The first tail bytes
+ * of the text are the prefix; the rest of the word follows. A token must have more than the prefix and end where a
+ * character ends. */
 static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t *text, size_t tail, size_t size,
                                  size_t *taken)
 {
     size_t end = size < model->longest ? size : model->longest;
+    /* Tries from the longest to the shortest. */
     for (; end > tail; end--) {
         if (end < size && !bl_utf8_begins((char)text[end]))
             continue;
@@ -65,7 +80,7 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
     return -1;
 }
 
-/* Whether the word has more characters than the model takes. */
+/* Whether the word has more characters than the model takes. A word with fewer bytes than that needs no counting. */
 static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, size_t size)
 {
     size_t characters = 0;
@@ -76,6 +91,7 @@ static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, 
     return characters > model->characters;
 }
 
+/* Replaces the ids of the word, those from number count on, by the unknown one. */
 static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
     ids->count = count;
@@ -107,7 +123,7 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
     return 0;
 }
 
-/* Splits "TOKEN<tab>ID"; *size becomes that of the token. */
+/* Splits "TOKEN<tab>ID"; *size becomes that of the token. False: the line does not end in a tab and an id. */
 static bool line_split_id(const char *line, size_t *size, int64_t *id)
 {
     const char *tab = memrchr(line, '\t', *size);
@@ -117,7 +133,8 @@ static bool line_split_id(const char *line, size_t *size, int64_t *id)
     return true;
 }
 
-/* Ids must ascend, so that none occurs twice. Of a token that does, the last id counts, as in the released packages. */
+/* Adds the token of a line. number: of the line, from 0; *last: the largest id so far, or -1. Ids must ascend, so that
+ * none occurs twice. Of a token that occurs twice the last id counts, as in the released packages. */
 static int vocabulary_read_line(struct bl_vocabulary *vocabulary, const char *token, size_t size, bool has_ids,
                                 int64_t number, int64_t *last, struct bl_error *e)
 {
@@ -160,6 +177,7 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
     return BL_OK;
 }
 
+/* Tokens in brackets are names of special tokens, which have upper case in uncased models, too. */
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary)
 {
     for (size_t i = 0; i < vocabulary->count; i++) {

@@ -24,16 +24,17 @@ int bl_wordlevel_encode(const struct bl_vocabulary *v, int32_t unknown, const ui
 /* WordPiece: a word is split into the longest token that it begins with, then the longest token that continues it, and
  * so on. If there is none at some point, the whole word is unknown. */
 
-#define BL_WORDPIECE_PREFIX "##" /* of a token that continues a word; the default */
-#define BL_WORDPIECE_CHARACTERS 100
-#define BL_WORDPIECE_PREFIX_MAX 16 /* bytes */
+#define BL_WORDPIECE_PREFIX "##"    /* of a token that continues a word; the default */
+#define BL_WORDPIECE_CHARACTERS 100 /* the default of a tokenizer.json, and of vocab.txt */
+#define BL_WORDPIECE_PREFIX_MAX 16  /* bytes */
 
+/* The model WordPiece. */
 struct bl_wordpiece {
-    const struct bl_vocabulary *vocabulary;
+    const struct bl_vocabulary *vocabulary; /* of the tokenizer, not owned */
     char prefix[BL_WORDPIECE_PREFIX_MAX];
     size_t prefix_size;
     int32_t unknown;
-    size_t characters; /* longer words are unknown */
+    size_t characters; /* of a word; longer words are unknown */
     size_t longest;    /* bytes of the longest token */
 };
 
@@ -55,8 +56,8 @@ int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_bu
 /* Whether text is converted to lower case. vocab.txt does not record it; AUTO decides by bl_wordpiece_uncased. */
 enum bl_lowercase { BL_LOWERCASE_AUTO, BL_LOWERCASE_YES, BL_LOWERCASE_NO };
 
-/* Whether the model needs text in lower case, which it does if no token has an upper-case
- * letter, except tokens in brackets such as [UNK] or <S>. */
+/* Whether the model needs text in lower case: no token has an upper-case letter, except tokens in brackets such as
+ * [UNK] or <S>. */
 bool bl_wordpiece_uncased(const struct bl_vocabulary *vocabulary);
 
 #endif
