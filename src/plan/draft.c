@@ -60,6 +60,7 @@ void bl_patterns_truncate(struct bl_patterns *p, size_t count)
     p->entries = p->count ? p->first[p->count] : 0;
 }
 
+/* Swaps instead of copying, so that either set of patterns is freed once, as *other. */
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
 {
     /* No patterns at all are not a solution with 0 blocks. */
@@ -71,6 +72,7 @@ void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
     bl_patterns_free(other);
 }
 
+/* Returns the largest number of sequences in a pattern. */
 uint32_t bl_patterns_widest(const struct bl_patterns *p)
 {
     uint32_t widest = 0;
@@ -124,6 +126,7 @@ int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
     return BL_OK;
 }
 
+/* The caller has written `size` ids behind the present pieces. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(d->first, d->capacity, d->blocks + 2, e));
@@ -204,6 +207,7 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
         goto out;
     /* cursor[b]: the next id of bucket b that has no block yet. */
     memcpy(cursor, h->start, h->distinct * sizeof *cursor);
+    /* Blocks of a single subproblem are in random order already, and need no other shuffle. */
     d->is_shuffled = d->blocks == 0;
     /* Visits the blocks in their final order, so that each sequence is written only once. */
     struct bl_random inside;
@@ -267,6 +271,7 @@ void bl_loads_remove(struct bl_loads *l, struct bl_load_block *b, uint32_t piece
         b->load.of[k] -= bl_loads_piece(l, piece, k);
 }
 
+/* The new block has no pieces, and an empty load. */
 int bl_loads_open(struct bl_loads *l, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(l->block, l->capacity, l->blocks + 1, e);
@@ -275,6 +280,7 @@ int bl_loads_open(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
+/* Reads the blocks from `first` on; pieces without a block come later, by bl_loads_leave. */
 int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
                   const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e)
 {
@@ -303,6 +309,7 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
     return code;
 }
 
+/* Pieces without a block follow those with one, and are counted in l->unplaced. */
 void bl_loads_leave(struct bl_loads *l, uint32_t id)
 {
     loads_add_piece(l, id);
@@ -361,6 +368,7 @@ int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e)
     return BL_OK;
 }
 
+/* The draft has room for the ids: every piece of the loads came from the draft or its lengths. */
 int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error *e)
 {
     int code = BL_OK;
@@ -384,6 +392,7 @@ int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, in
     return excess;
 }
 
+/* Divides each kind by the number of kinds, so that a block that is full in all kinds has WEIGHT. */
 int64_t bl_loads_fullness(const struct bl_loads *l, const struct bl_load *load)
 {
     int64_t sum = 0;

@@ -100,6 +100,7 @@ static void choice_match(const struct bl_exchange *x, const struct bl_choice *c,
     }
 }
 
+/* The sets of the own side stay for all searches until the next call. */
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random)
 {
     int count = choices_make(x->choice[0], own, BL_CHOICES_MAX, random);
@@ -123,6 +124,7 @@ void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own
         x->by_units[next[choice[i].units >> x->shift]++] = (uint16_t)i;
 }
 
+/* Stops at the first pair within the tolerance, or after CHECKS_MAX pairs; the best pair so far is then the result. */
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved)
 {
@@ -286,6 +288,7 @@ static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct 
     return code;
 }
 
+/* Parts of about PART_PIECES sequences keep the arrays of a swap in the cache, and bound the memory. */
 int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths *lengths, int64_t T,
                       const struct bl_needs *needs, bool is_drawn, uint64_t seed, struct bl_error *e)
 {
@@ -395,6 +398,7 @@ static bool trade_is_whole(const struct bl_load_block *a, const struct bl_load_b
     return (int64_t)a->size + change > 0 && (int64_t)b->size - change > 0;
 }
 
+/* Compares all pairs of parcels. `least` cuts off each comparison, and an excess of 0 ends the search. */
 void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
 {
     struct side own, other;
@@ -418,6 +422,7 @@ void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_loa
         trade_make(l, a, b, x, y);
 }
 
+/* Takes the first pair that fits, from random parcels on. */
 bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
 {
     struct side own, other;
@@ -589,6 +594,7 @@ static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner 
 
 /* --- exchanges of sets ------------------------------------------------------------------------------------------ */
 
+/* Reading a block costs its pieces once, for all partners that follow. */
 int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e)
 {
     int code = partner_fill(m, &m->own, block, e);
@@ -668,6 +674,7 @@ void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2],
     block_exchange_clear(m, other);
     partner_return(m, &m->own, m->other.block, set[0]);
     partner_return(m, &m->other, m->own.block, set[1]);
+    /* Rooms and the most expensive pieces were updated piece by piece; the costs move as a sum. */
     own->cost += moved;
     other->cost -= moved;
 }

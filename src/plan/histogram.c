@@ -48,6 +48,7 @@ void bl_bitset_free(struct bl_bitset *m)
     *m = (struct bl_bitset){0};
 }
 
+/* Sets the bit of every level; the words above may have theirs already. */
 void bl_bitset_add(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64)
@@ -64,6 +65,7 @@ void bl_bitset_remove(struct bl_bitset *m, size_t i)
     }
 }
 
+/* Goes up while no bit is left in the word, then down to the first bit of the word that was found. */
 size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels && i < m->size[l]; l++) {
@@ -80,6 +82,7 @@ size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
     return BL_BITSET_NONE;
 }
 
+/* The mirror image of bl_bitset_next, from the highest bit of each word. */
 size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
 {
     if (i >= m->size[0])
@@ -114,6 +117,7 @@ static int64_t lengths_longest(const struct bl_lengths *all)
     return longest;
 }
 
+/* One entry more than needed, so that malloc never gets 0. */
 int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_error *e)
 {
     *h = (struct bl_histogram){.length = malloc((distinct + 1) * sizeof *h->length),
@@ -195,6 +199,7 @@ size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit)
     return bl_histogram_below_between(h, limit, 0, h->distinct);
 }
 
+/* A binary search for the first bucket with a longer length than the limit. */
 size_t bl_histogram_below_between(const struct bl_histogram *h, int64_t limit, size_t low, size_t high)
 {
     while (low < high) {
@@ -211,6 +216,8 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
 {
     if (h->distinct <= distinct)
         return;
+    /* Lengths that agree in all except the last `shift` bits become one, so that fewer than `distinct` values remain.
+     */
     uint32_t longest = h->length[h->distinct - 1], shift = 0;
     while (longest >> shift >= distinct)
         shift++;
@@ -277,6 +284,7 @@ static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_pr
 static void histogram_scatter(const struct bl_histogram *h, const struct bl_prefix_table *t,
                               const struct bl_lengths *all, uint32_t *next, uint32_t *ids)
 {
+    /* Copies, which writes into ids and next cannot change, stay in registers. */
     const struct bl_lengths lengths = *all;
     const struct bl_histogram histogram = *h;
     const struct bl_prefix_table table = *t;
@@ -286,6 +294,8 @@ static void histogram_scatter(const struct bl_histogram *h, const struct bl_pref
                 (uint32_t)bl_lengths_id(&lengths, i);
 }
 
+/* The ids are scattered in the order of the lengths, then shuffled within each bucket: the result depends on the seed
+ * and the order of the lengths alone. */
 int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
                      struct bl_error *e)
 {
@@ -311,6 +321,7 @@ int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *leng
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
+/* Rounds up without an overflow of steps + T - 1. */
 int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
 {
     int64_t steps = bl_histogram_steps(h);
@@ -423,6 +434,7 @@ struct bl_open_group *bl_open_blocks_find(const struct bl_open_blocks *r, uint32
     return place->chunk < r->chunks ? &r->chunk[place->chunk]->group[place->index] : NULL;
 }
 
+/* Frees a chunk that becomes empty, so that searches can rely on a last group in each chunk. */
 void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
 {
     struct bl_open_chunk *c = r->chunk[place.chunk];
