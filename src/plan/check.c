@@ -78,6 +78,7 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     bool whole = length == c->length[sequence];
     uint8_t bit = (uint8_t)(1u << sequence % 8);
     if (c->seen[sequence / 8] & bit) {
+        /* A whole sequence that occurs again is placed twice in any order of its pieces. */
         if (whole)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u is placed a second time", block,
                                 (unsigned)sequence);
@@ -122,6 +123,7 @@ static int plan_check_block(struct check *c, size_t b)
         start = bl_plan_next_start(plan, start, length);
         steps += length;
     }
+    /* Padding and deleted steps follow from the sum over all blocks. */
     c->placed += steps;
     if ((int64_t)(end - first) > plan->max_sequences)
         plan->max_sequences = (int64_t)(end - first);
@@ -301,6 +303,7 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
     struct bl_histogram h;
     int64_t *own;
     BL_TRY(plan_piece_lengths(&c, &lengths, &own));
+    /* The bound counts pieces, not sequences: pieces that were cut are the lengths that had to be packed. */
     int code = bl_histogram_make(&h, &lengths, c.e);
     free(own);
     if (code)

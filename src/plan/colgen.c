@@ -70,6 +70,7 @@ int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32
     return bl_error_memory(e);
 }
 
+/* Leaves *k empty, so that a second call does no harm. */
 void bl_knapsack_free(struct bl_knapsack *k)
 {
     free(k->price);
@@ -147,6 +148,7 @@ static double knapsack_solve_bounded(struct bl_knapsack *k)
     return knapsack_row(k, k->h->distinct, k->sequences)[k->T];
 }
 
+/* Three programs for one problem, as each limit multiplies the size of the table. */
 double bl_knapsack_solve(struct bl_knapsack *k)
 {
     if (k->is_bounded)
@@ -208,6 +210,7 @@ static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_
                 room--;
             continue;
         }
+        /* A block of more sequences than the capacity is useless to the caller. */
         if (n == capacity)
             return 0;
         item[n++] = (uint32_t)b;
@@ -216,6 +219,7 @@ static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_
     }
 }
 
+/* With a bucket, the block contains it, and the trace fills the remaining room. */
 size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity)
 {
     uint32_t room = k->T, left = k->sequences;
@@ -240,6 +244,7 @@ enum {
     IN_TURN = 1024,  /* columns checked in one pricing, if one of them saves enough */
 };
 
+/* Allocates the arrays with a value for each row. BL_EFAIL: out of memory; master_make then frees them. */
 static int master_allocate(struct bl_master *m, struct bl_error *e)
 {
     size_t n = m->rows;
@@ -428,12 +433,15 @@ static int master_pivot(struct bl_master *m, uint32_t column, int64_t *work, boo
     *entered = r != SIZE_MAX && cost < 0;
     if (!*entered)
         return BL_OK;
+    /* The entering column takes the place of the leaving one in row r; the other amounts change along the step. */
     double amount = m->amount[r] / m->step[r];
     for (size_t i = 0; i < m->rows; i++)
         m->amount[i] -= amount * m->step[i];
     m->amount[r] = amount;
     m->basis[r] = column;
     *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
+    /* Factorises again after many steps, or when the entries of the inverse have doubled: each product costs as many
+     * operations as the inverse has entries. */
     if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
         return master_refactor(m, entered, e);
     int code = bl_inverse_update(&m->inverse, m->step, (uint32_t)r, e);
@@ -467,6 +475,7 @@ static void columns_drop_oldest(struct bl_patterns *pool)
     pool->entries -= from;
 }
 
+/* A column that uses a bucket 3 times has 3 entries in the pool, as in every pattern. */
 int bl_column_pool_keep(struct bl_patterns *pool, const struct bl_remaining *rest, const struct bl_master *m,
                         size_t from, struct bl_error *e)
 {
@@ -624,6 +633,7 @@ int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struc
     return bl_master_add(&g->master, g->item, n, e);
 }
 
+/* rows * rows approximates the simplex steps that follow one solution of the knapsack. */
 bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded)
 {
     uint32_t T = (uint32_t)limits->T, sequences = limits->sequences;

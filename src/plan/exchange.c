@@ -269,6 +269,7 @@ static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct 
     s->word = malloc((pieces + 1) * sizeof *s->word);
     s->block = malloc((pieces + 1) * sizeof *s->block);
     s->room = malloc((end - begin + 1) * sizeof *s->room);
+    /* The columns are few, so each has an array; parts are small, so the arrays are made for each part. */
     int code = s->word && s->block && s->room ? BL_OK : bl_error_memory(e);
     for (int c = 0; !code && s->needs && c < s->needs->count; c++)
         if (!(s->left[c] = malloc((end - begin + 1) * sizeof **s->left)))
@@ -344,6 +345,7 @@ static void side_add(const struct bl_loads *l, struct side *s, uint32_t a, uint3
  * sequences gives a uniform sample of them (reservoir sampling). */
 static void side_make(struct bl_loads *l, struct side *s, const struct bl_load_block *b)
 {
+    /* The sample goes over the list once, as the pieces have no index in their block. */
     uint32_t single[SINGLES];
     uint32_t seen = 0, chosen = b->size < SINGLES ? b->size : SINGLES;
     for (uint32_t p = b->head; p != BL_LOADS_NONE; p = l->next[p], seen++) {
@@ -368,6 +370,7 @@ static int64_t trade_excess(const struct bl_loads *l, const struct bl_load_block
                             const struct parcel *x, const struct parcel *y, int64_t limit)
 {
     int64_t excess = 0;
+    /* What leaves block a comes to block b, so one difference changes both. */
     for (int k = 0; k < l->kinds && excess < limit; k++) {
         int64_t moved = y->load.of[k] - x->load.of[k];
         int64_t own = a->load.of[k] - l->most.of[k] + moved, other = b->load.of[k] - l->most.of[k] - moved;
@@ -515,6 +518,7 @@ int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, cons
     return BL_OK;
 }
 
+/* Sets the pointers to NULL, so that a second call does no harm. */
 void bl_block_exchange_free(struct bl_block_exchange *m)
 {
     free(m->block);
@@ -536,6 +540,7 @@ static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b
     partner->item[b] = item;
 }
 
+/* Computes units and cost from the length on the card, without a look into the scattered table of lengths. */
 static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, uint32_t id, uint32_t length)
 {
     return (struct bl_exchange_item){.id = id,

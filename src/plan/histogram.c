@@ -230,6 +230,7 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
         h->start[++n] = h->start[b + 1];
     }
     h->distinct = n;
+    /* Shrinks both arrays: 10^8 distinct lengths become 10^6. */
     uint32_t *length = realloc(h->length, (n + 1) * sizeof *length),
              *start = realloc(h->start, (n + 1) * sizeof *start);
     h->length = length ? length : h->length; /* memory that cannot be shrunk stays as it is */
@@ -281,6 +282,7 @@ static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_pr
 
 /* Writes every id to the next position of its bucket. Local copies, which the writes cannot alias, stay in
  * registers. */
+/* Writes each id to the next free place of its bucket. */
 static void histogram_scatter(const struct bl_histogram *h, const struct bl_prefix_table *t,
                               const struct bl_lengths *all, uint32_t *next, uint32_t *ids)
 {
@@ -351,6 +353,7 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 {
     int64_t best = bl_bound_steps(h, T), pairs = bound_by_matching(h, T);
     size_t half = bl_histogram_below(h, T / 2);
+    /* L2 for every threshold K, from T/2 down. */
     int64_t large = h->start[h->distinct] - h->start[half]; /* lengths over T/2 */
     int64_t room = 0;                                       /* beside the large lengths of at most T - K */
     int64_t small = 0;                                      /* steps of the lengths from K to T/2 */
@@ -374,6 +377,7 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const struct bl_histogram *h, int64_t T,
                      int64_t max_sequences, struct bl_error *e)
 {
+    /* A block with at most max_sequences sequences gives a bound by their number, too. */
     int64_t by_number = ((int64_t)h->start[h->distinct] + max_sequences - 1) / max_sequences;
     int64_t by_units = bl_bound_blocks(h, (T + lengths->unit - 1) / lengths->unit);
     *bound = by_number > by_units ? by_number : by_units;
