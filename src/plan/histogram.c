@@ -216,16 +216,15 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
 {
     if (h->distinct <= distinct)
         return;
-    /* Lengths that agree in all except the last `shift` bits become one, so that fewer than `distinct` values remain.
-     */
+    /* Lengths that agree in all except the last `shift` bits become one: fewer than `distinct` values remain. */
     uint32_t longest = h->length[h->distinct - 1], shift = 0;
     while (longest >> shift >= distinct)
         shift++;
     size_t n = 0;
     for (size_t b = 0; b < h->distinct; b++) {
+        /* The longest of the lengths with the same leading bits replaces all: rounding up keeps blocks valid. */
         if (b + 1 < h->distinct && (h->length[b] - 1) >> shift == (h->length[b + 1] - 1) >> shift)
-            continue; /* of lengths with the same leading bits, the longest replaces all: rounding up keeps blocks valid
-                       */
+            continue;
         h->length[n] = h->length[b];
         h->start[++n] = h->start[b + 1];
     }
