@@ -216,7 +216,7 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
 {
     if (h->distinct <= distinct)
         return;
-    /* Lengths that agree in all except the last `shift` bits become one: fewer than `distinct` values remain. */
+    /* Lengths that agree in all except the last `shift` bits become one: at most `distinct` values remain. */
     uint32_t longest = h->length[h->distinct - 1], shift = 0;
     while (longest >> shift >= distinct)
         shift++;
