@@ -1,7 +1,13 @@
-/* The independent check: it shares no code with planning except the histogram for the bound.
+/* Checks a finished plan against the lengths of its sequences, and counts its padding, pieces and deleted steps. The
+ * check shares no code with planning except the histogram for the lower bound, so that a bug in the planner cannot
+ * hide itself.
  *
- * A bitmap over the sequences shows whether steps can occur twice. Only plans in which a sequence has several pieces
- * need to sort them. */
+ * A bitmap over the sequences shows whether steps can occur twice. Most plans place every sequence whole, and one pass
+ * over the pieces is enough; only a plan in which a sequence has several pieces needs to sort the pieces by sequence
+ * and start.
+ *
+ * Every violation is BL_EFAIL: a wrong plan is a bug of the planner or damage of a file, never a matter of the input.
+ */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -27,11 +33,13 @@ struct check {
     struct bl_error *e;
 };
 
+/* Returns the step of its sequence with which piece p begins; plans of whole sequences have no such array. */
 static int64_t plan_source_start(const struct bl_plan *plan, size_t p)
 {
     return plan->source_start ? plan->source_start[p] : 0;
 }
 
+/* Checks T and the table of blocks, so that later loops over block_ptr stay within the arrays. */
 static int plan_check_shape(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
@@ -54,6 +62,8 @@ static int plan_check_shape(struct check *c)
     return BL_OK;
 }
 
+/* Checks one piece on its own: its sequence exists, its steps lie in the sequence, and a whole sequence occurs once.
+ * Pieces of the same sequence that overlap are found later, in plan_check_overlaps. */
 static int plan_check_piece(struct check *c, size_t block, size_t p)
 {
     uint32_t sequence = c->plan->sequence[p];
@@ -68,11 +78,13 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     bool whole = length == c->length[sequence];
     uint8_t bit = (uint8_t)(1u << sequence % 8);
     if (c->seen[sequence / 8] & bit) {
+        /* A whole sequence that occurs again is placed twice in any order of its pieces. */
         if (whole)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u is placed a second time", block,
                                 (unsigned)sequence);
         c->is_sorted_needed = true;
     }
+    /* A piece that continues another must repeat exactly `overlap` steps, which only the sorted pieces show. */
     c->is_sorted_needed |= c->plan->overlap && start > 0;
     c->continued += start > 0;
     c->distinct += (c->seen[sequence / 8] & bit) == 0;
@@ -83,7 +95,7 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     return BL_OK;
 }
 
-/* As bl_plan_prefetch_length, for sequences that were not checked. */
+/* Prefetches as bl_plan_prefetch_length does, for a plan whose sequence numbers are not checked yet. */
 BL_PREFETCHES void plan_prefetch(const struct check *c, size_t p)
 {
     if (p + AHEAD >= c->plan->pieces || c->plan->sequence[p + AHEAD] >= c->count)
@@ -92,6 +104,7 @@ BL_PREFETCHES void plan_prefetch(const struct check *c, size_t p)
     __builtin_prefetch(&c->seen[c->plan->sequence[p + AHEAD] / 8], 1);
 }
 
+/* Checks that the pieces of block b lie one after the other within T, each at the next aligned start. */
 static int plan_check_block(struct check *c, size_t b)
 {
     struct bl_plan *plan = c->plan;
@@ -101,6 +114,7 @@ static int plan_check_block(struct check *c, size_t b)
         plan_prefetch(c, p);
         BL_TRY(plan_check_piece(c, b, p));
         int64_t length = bl_plan_piece_length(plan, c->length, p);
+        /* This comparison cannot overflow, and it is also true if the alignment puts `start` after T. */
         if (length > plan->T - start)
             return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
                                 (unsigned)plan->sequence[p], (long long)plan->T, (long long)start);
@@ -109,12 +123,14 @@ static int plan_check_block(struct check *c, size_t b)
         start = bl_plan_next_start(plan, start, length);
         steps += length;
     }
+    /* Padding and deleted steps follow from the sum over all blocks. */
     c->placed += steps;
     if ((int64_t)(end - first) > plan->max_sequences)
         plan->max_sequences = (int64_t)(end - first);
     return BL_OK;
 }
 
+/* Checks all blocks in one pass. The bitmap takes one bit a sequence and lives for this pass alone. */
 static int plan_check_blocks(struct check *c)
 {
     c->seen = calloc(c->count / 8 + 1, 1);
@@ -129,11 +145,13 @@ static int plan_check_blocks(struct check *c)
     return code;
 }
 
+/* A piece as the steps [start, end) of its sequence, with its block for the message. */
 struct span {
     int64_t start, end;
     uint32_t sequence, block;
 };
 
+/* Orders by sequence, then by start. */
 static int span_compare(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -142,6 +160,7 @@ static int span_compare(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Without an overlap, no step of a sequence may lie in two pieces. span: sorted. */
 static int spans_check_apart(const struct check *c, const struct span *span)
 {
     for (size_t p = 1; p < c->plan->pieces; p++)
@@ -175,6 +194,8 @@ static int spans_check_continued(const struct check *c, const struct span *span)
     return BL_OK;
 }
 
+/* Sorts the pieces by sequence and start, checks neighbours, and counts the sequences that are whole in several
+ * pieces. Memory: 24 bytes a piece. */
 static int plan_check_overlaps(struct check *c)
 {
     const struct bl_plan *plan = c->plan;
@@ -186,7 +207,7 @@ static int plan_check_overlaps(struct check *c)
             int64_t start = plan_source_start(plan, p), end = start + bl_plan_piece_length(plan, c->length, p);
             span[p] = (struct span){start, end, plan->sequence[p], (uint32_t)b};
         }
-    bool is_sorted = true; /* as in a store */
+    bool is_sorted = true; /* The pieces of a store lie in order already, so it needs no qsort. */
     for (size_t p = 1; p < plan->pieces && is_sorted; p++)
         is_sorted = span_compare(&span[p - 1], &span[p]) <= 0;
     if (!is_sorted)
@@ -206,8 +227,8 @@ static int plan_check_overlaps(struct check *c)
     return code;
 }
 
-/* Sets the lengths of the pieces: the caller's array if only sequences with a piece have these lengths, otherwise a
- * copy in *own. */
+/* Sets the lengths of the pieces for the histogram: the caller's array if exactly the sequences with a piece have
+ * lengths in the range, otherwise a copy in *own, which the caller frees. */
 static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths, int64_t **own)
 {
     const struct bl_plan *plan = c->plan;
@@ -230,9 +251,10 @@ static int plan_piece_lengths(const struct check *c, struct bl_lengths *lengths,
     return BL_OK;
 }
 
+/* Checks everything except the lower bound, and sets the counts of the plan. */
 static int plan_recount(struct check *c)
 {
-    /* Counts the caller's sequences and their steps. */
+    /* The limit of 2^62 steps keeps every later sum of steps, padding included, within 64 bits. */
     struct bl_plan *plan = c->plan;
     plan->sequences = plan->steps = plan->longest = 0;
     for (size_t i = 0; i < c->count; i++) {
@@ -256,10 +278,12 @@ static int plan_recount(struct check *c)
         code = plan_check_overlaps(c);
     if (code)
         return code;
+    /* Steps that an overlap repeats are placed twice, so they do not count as kept steps of the sequences. */
     c->plan->repeated = c->continued * c->plan->overlap;
     c->plan->deleted = c->plan->steps - (c->placed - c->plan->repeated);
     c->plan->padding = (int64_t)c->plan->blocks * c->plan->T - c->placed;
     c->plan->align_padding = c->between;
+    /* In a store, a sequence that several pieces hold completely is not cut. */
     c->plan->cut = c->distinct - c->whole - (c->plan->is_store ? c->joined : 0);
     c->plan->dropped = c->plan->sequences - c->distinct;
     return BL_OK;
@@ -279,12 +303,14 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
     struct bl_histogram h;
     int64_t *own;
     BL_TRY(plan_piece_lengths(&c, &lengths, &own));
+    /* The bound counts pieces, not sequences: pieces that were cut are the lengths that had to be packed. */
     int code = bl_histogram_make(&h, &lengths, c.e);
     free(own);
     if (code)
         return code;
     int64_t bound = bl_bound_blocks(&h, c.plan->T);
     bl_histogram_free(&h);
+    /* A plan with fewer blocks than a proven bound has lost pieces, or the bound is wrong: both are bugs. */
     c.plan->lower_bound = bound > c.plan->lower_bound ? bound : c.plan->lower_bound;
     if (c.plan->lower_bound <= (int64_t)c.plan->blocks)
         return BL_OK;

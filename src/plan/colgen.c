@@ -1,3 +1,13 @@
+/* Column generation for the linear relaxation of the packing: knapsack problem, master problem, pool of columns, and
+ * the loop that joins them.
+ *
+ *     prices  = duals of the master problem, rounded down to integers
+ *     worth   = the greatest sum of prices that a block can hold (knapsack)
+ *     bound   = ceil(sum(count * price) / worth)
+ *     columns = blocks of a worth over 1, added to the master; stop if there are none
+ *
+ * An example with T = 10: 3 sequences of length 6 and 3 of length 4 have the prices 1 and 0; the best block is worth
+ * 1, and the bound is 3 blocks. */
 #include "plan/colgen.h"
 
 #include <math.h>
@@ -11,15 +21,17 @@ static void master_free(struct bl_master *m);
 
 /* --- knapsack problem --------------------------------------------------------------------------------------------- */
 
+/* 8 doubles are one vector of AVX-512, two of AVX2. */
 enum { RUN = 8 };
 
-/* Drops a limit that even the shortest length cannot exceed. */
+/* Returns the limit of sequences, or 0 if even blocks of the shortest length cannot exceed it: the table then needs no
+ * layer for each number of sequences. */
 static uint32_t knapsack_limit(const struct bl_histogram *h, uint32_t T, uint32_t sequences)
 {
     return sequences < T / h->length[0] ? sequences : 0;
 }
 
-/* How often a block may hold a bucket. */
+/* Returns how often a block may hold a bucket: as often as T, the limit and the histogram allow. */
 static uint32_t knapsack_copies(const struct bl_histogram *h, size_t b, uint32_t T, uint32_t limit)
 {
     uint32_t copies = T / h->length[b], count = bl_histogram_count(h, b);
@@ -27,6 +39,7 @@ static uint32_t knapsack_copies(const struct bl_histogram *h, size_t b, uint32_t
     return count < copies ? count : copies;
 }
 
+/* Results are capped at INT64_MAX / 64, so that callers can multiply them by small numbers. */
 int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
 {
     uint32_t limit = knapsack_limit(h, T, sequences);
@@ -36,7 +49,7 @@ int64_t bl_knapsack_work(const struct bl_histogram *h, uint32_t T, uint32_t sequ
     return rows * T > INT64_MAX / 64 / layers ? INT64_MAX / 64 : rows * T * layers / 2;
 }
 
-/* Entries of the table. */
+/* Returns the number of entries of the table, or INT64_MAX if that overflows. */
 static int64_t knapsack_entries(const struct bl_histogram *h, uint32_t T, uint32_t sequences, bool is_bounded)
 {
     int64_t row = (int64_t)T + 1, tables = is_bounded ? (int64_t)h->distinct + 1 : 1;
@@ -57,6 +70,7 @@ int bl_knapsack_make(struct bl_knapsack *k, const struct bl_histogram *h, uint32
     return bl_error_memory(e);
 }
 
+/* Leaves *k empty, so that a second call does no harm. */
 void bl_knapsack_free(struct bl_knapsack *k)
 {
     free(k->price);
@@ -64,8 +78,8 @@ void bl_knapsack_free(struct bl_knapsack *k)
     *k = (struct bl_knapsack){0};
 }
 
-/* to[t] = max(to[t], from[t] + price). Compilers vectorise runs of a constant size, even where they are not asked to
- * take pains. */
+/* Sets to[t] = max(to[t], from[t] + price) for t < n. Runs of a constant size let compilers use vectors even at -O2.
+ * `to` and `from` must not overlap. */
 static void row_raise(double *restrict to, const double *restrict from, double price, size_t n)
 {
     size_t t = 0;
@@ -76,7 +90,8 @@ static void row_raise(double *restrict to, const double *restrict from, double p
         to[t] = to[t] > from[t] + price ? to[t] : from[t] + price;
 }
 
-/* Without a limit a length may repeat: each run of its size reads the updated run before it. */
+/* Solves without a limit of sequences: a length may repeat, so each run of `length` entries reads the run before it,
+ * which already holds the blocks with the same length. */
 static double knapsack_solve_unlimited(struct bl_knapsack *k)
 {
     memset(k->worth, 0, ((size_t)k->T + 1) * sizeof *k->worth);
@@ -92,6 +107,8 @@ static double knapsack_solve_unlimited(struct bl_knapsack *k)
     return k->worth[k->T];
 }
 
+/* Solves with a limit: layer n has the worth of the best block with at most n sequences, and follows from layer n - 1.
+ */
 static double knapsack_solve_limited(struct bl_knapsack *k)
 {
     size_t row = (size_t)k->T + 1;
@@ -106,14 +123,15 @@ static double knapsack_solve_limited(struct bl_knapsack *k)
     return k->worth[k->sequences * row + k->T];
 }
 
-/* Returns the worths by room of lengths below bucket `end`, for `left` more sequences. */
+/* Returns the row of the table, by room, for lengths below bucket `end` and `left` more sequences. An unbounded table
+ * has no `end`, an unlimited one no `left`. */
 static double *knapsack_row(const struct bl_knapsack *k, size_t end, uint32_t left)
 {
     size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
     return k->worth + ((k->is_bounded ? end * layers : 0) + (k->sequences ? left : 0)) * row;
 }
 
-/* One table after the other, each from the one before: 0, 1, 2, ... of the next length. */
+/* Solves with bounded numbers: table b + 1 follows from table b by adding 0, 1, 2, ... copies of bucket b. */
 static double knapsack_solve_bounded(struct bl_knapsack *k)
 {
     size_t row = (size_t)k->T + 1, layers = (size_t)k->sequences + 1;
@@ -130,6 +148,7 @@ static double knapsack_solve_bounded(struct bl_knapsack *k)
     return knapsack_row(k, k->h->distinct, k->sequences)[k->T];
 }
 
+/* Three programs for one problem, as each limit multiplies the size of the table. */
 double bl_knapsack_solve(struct bl_knapsack *k)
 {
     if (k->is_bounded)
@@ -137,13 +156,14 @@ double bl_knapsack_solve(struct bl_knapsack *k)
     return k->sequences ? knapsack_solve_limited(k) : knapsack_solve_unlimited(k);
 }
 
-/* Returns the worth of the best block that begins with this bucket; bounded: of shorter lengths beside it. */
+/* Returns the worth of the best block that contains this bucket; in a bounded problem, beside shorter lengths only. */
 static double knapsack_with(const struct bl_knapsack *k, uint32_t bucket)
 {
     return k->price[bucket] + knapsack_row(k, bucket, k->sequences ? k->sequences - 1 : 0)[k->T - k->h->length[bucket]];
 }
 
-/* Returns the bucket that gave a room its worth. */
+/* Returns the bucket whose addition gave the room its worth, or SIZE_MAX if none did. Sums of integer prices are
+ * exact, so the comparison of doubles is. */
 static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *worth, const double *before,
                                    uint32_t room)
 {
@@ -153,7 +173,8 @@ static size_t knapsack_last_bucket(const struct bl_knapsack *k, const double *wo
     return SIZE_MAX;
 }
 
-/* Adds lengths below bucket `end` to the n of a block. */
+/* Traces a bounded solution: adds lengths below bucket `end` to the n items of a block. Returns the new number, or 0
+ * if the capacity is too small. */
 static size_t knapsack_trace_bounded(const struct bl_knapsack *k, size_t end, uint32_t room, uint32_t left,
                                      uint32_t *item, size_t n, size_t capacity)
 {
@@ -172,6 +193,8 @@ static size_t knapsack_trace_bounded(const struct bl_knapsack *k, size_t end, ui
     return n;
 }
 
+/* Traces an unbounded solution from the full room down. Returns the number of items, or 0 if the capacity is too
+ * small. */
 static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_t left, uint32_t *item, size_t n,
                              size_t capacity)
 {
@@ -187,6 +210,7 @@ static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_
                 room--;
             continue;
         }
+        /* A block of more sequences than the capacity is useless to the caller. */
         if (n == capacity)
             return 0;
         item[n++] = (uint32_t)b;
@@ -195,6 +219,7 @@ static size_t knapsack_trace(const struct bl_knapsack *k, uint32_t room, uint32_
     }
 }
 
+/* With a bucket, the block contains it, and the trace fills the remaining room. */
 size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t *item, size_t capacity)
 {
     uint32_t room = k->T, left = k->sequences;
@@ -215,10 +240,11 @@ size_t bl_knapsack_block(const struct bl_knapsack *k, uint32_t bucket, uint32_t 
 #define TINY 1e-9
 
 enum {
-    STEPS_MAX = 100, /* simplex steps before the basis is factorised again */
-    IN_TURN = 1024,  /* columns checked per pricing */
+    STEPS_MAX = 100, /* simplex steps before the basis is factorised again, which restores precision and sparsity */
+    IN_TURN = 1024,  /* columns checked in one pricing, if one of them saves enough */
 };
 
+/* Allocates the arrays with a value for each row. BL_EFAIL: out of memory; master_make then frees them. */
 static int master_allocate(struct bl_master *m, struct bl_error *e)
 {
     size_t n = m->rows;
@@ -232,6 +258,7 @@ static int master_allocate(struct bl_master *m, struct bl_error *e)
     return bl_inverse_make(&m->inverse, n, e);
 }
 
+/* Equal buckets become one entry with a number of times: {2, 2, 5} is bucket 2 twice and bucket 5 once. */
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(m->column, m->column_capacity, m->columns + 1, e));
@@ -255,9 +282,10 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
 /* Factorises the basis again and updates all that depends on it. *regular: false if it is singular. */
 static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e);
 
-/* Starts with blocks of a single length each; bounded: with no more of it than there are. salt: selects a perturbation
- * of the counts. BL_EFAIL: out of memory; then *m is empty. Perturbs the counts by at most a hundredth of a block in
- * total: equal counts cause steps of length zero, and the simplex could cycle. */
+/* Makes the master problem with a column for each length: as many copies as fit into a block, or, if bounded, no more
+ * than there are. Adds to the counts at most a hundredth of a block in total: equal counts cause steps of length zero,
+ * in which the simplex could cycle. salt: selects this perturbation; 2654435761 is the multiplier of Knuth's hash.
+ * BL_EFAIL: out of memory; then *m is empty. */
 static int master_make(struct bl_master *m, const struct bl_histogram *h, int64_t T, uint32_t sequences,
                        bool is_bounded, uint32_t salt, struct bl_error *e)
 {
@@ -299,6 +327,7 @@ static void master_free(struct bl_master *m)
     *m = (struct bl_master){0};
 }
 
+/* Returns the sum of the duals of a column: above 1, a block of it saves blocks. */
 static double master_column_worth(const struct bl_master *m, const struct bl_master_column *c)
 {
     double sum = 0;
@@ -307,6 +336,7 @@ static double master_column_worth(const struct bl_master *m, const struct bl_mas
     return sum;
 }
 
+/* Sets dual = costs of the basis * inverse: a real column costs 1 block, a surplus 0. */
 static void master_set_duals(struct bl_master *m)
 {
     for (size_t i = 0; i < m->rows; i++)
@@ -314,7 +344,8 @@ static void master_set_duals(struct bl_master *m)
     bl_inverse_btran(&m->inverse, m->dual);
 }
 
-/* Writes the basic columns as a matrix. */
+/* Writes the basic columns as a matrix, whose arrays the caller frees, also after BL_EFAIL (out of memory). The
+ * surplus of row r is the column with -1 in row r. */
 static int master_gather_basis(const struct bl_master *m, struct bl_sparse *b, struct bl_error *e)
 {
     size_t entries = 0;
@@ -351,6 +382,8 @@ static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *
     code = row_of && basis ? bl_inverse_factor(&m->inverse, &b, row_of, regular, e) : bl_error_memory(e);
     if (code || !*regular)
         goto out;
+    /* The factorisation assigns columns to rows; the basis follows, so that basis[r] is the column with the amount of
+     * row r. */
     memcpy(basis, m->basis, m->rows * sizeof *basis);
     for (size_t c = 0; c < m->rows; c++)
         m->basis[row_of[c]] = basis[c];
@@ -368,8 +401,8 @@ out:
     return code;
 }
 
-/* A pivot: the column enters the basis. Reduces *work by its cost. *entered: false if there is no stable pivot, since
- * the numbers have lost their precision. */
+/* Brings a column into the basis (a pivot). Reduces *work by the operations of the pivot. *entered: false if there is
+ * no stable pivot, or the column saves nothing by exact duals: the numbers have lost their precision. */
 static int master_pivot(struct bl_master *m, uint32_t column, int64_t *work, bool *entered, struct bl_error *e)
 {
     /* step = inverse * column. cost: the reduced cost of a block of the column, negative if it saves blocks. */
@@ -400,12 +433,15 @@ static int master_pivot(struct bl_master *m, uint32_t column, int64_t *work, boo
     *entered = r != SIZE_MAX && cost < 0;
     if (!*entered)
         return BL_OK;
+    /* The entering column takes the place of the leaving one in row r; the other amounts change along the step. */
     double amount = m->amount[r] / m->step[r];
     for (size_t i = 0; i < m->rows; i++)
         m->amount[i] -= amount * m->step[i];
     m->amount[r] = amount;
     m->basis[r] = column;
     *work -= (int64_t)(8 * m->rows + 4 * m->inverse.entries);
+    /* Factorises again after many steps, or when the entries of the inverse have doubled: each product costs as many
+     * operations as the inverse has entries. */
     if (m->inverse.steps - m->fresh >= STEPS_MAX || m->inverse.entries > 2 * m->fresh_entries + 16 * m->rows)
         return master_refactor(m, entered, e);
     int code = bl_inverse_update(&m->inverse, m->step, (uint32_t)r, e);
@@ -426,6 +462,7 @@ static double master_objective(const struct bl_master *m)
 
 enum { COLUMNS_MAX = 4096 };
 
+/* Drops the older half of the columns: new columns fit the present remainder better. */
 static void columns_drop_oldest(struct bl_patterns *pool)
 {
     size_t drop = pool->count / 2, from = pool->first[drop], n = pool->count - drop;
@@ -438,6 +475,7 @@ static void columns_drop_oldest(struct bl_patterns *pool)
     pool->entries -= from;
 }
 
+/* A column that uses a bucket 3 times has 3 entries in the pool, as in every pattern. */
 int bl_column_pool_keep(struct bl_patterns *pool, const struct bl_remaining *rest, const struct bl_master *m,
                         size_t from, struct bl_error *e)
 {
@@ -455,7 +493,8 @@ int bl_column_pool_keep(struct bl_patterns *pool, const struct bl_remaining *res
     return code;
 }
 
-/* Writes a column by the buckets of the remainder. Returns their number, or 0 if some of the lengths are used up. */
+/* Writes a column of the pool as buckets of the remainder. Returns their number, or 0 if the remainder has too few of
+ * a length or the capacity is too small. */
 static size_t column_translate(const struct bl_patterns *pool, size_t p, const struct bl_remaining *rest,
                                const uint32_t *left, uint32_t *item, size_t capacity)
 {
@@ -477,6 +516,7 @@ int bl_column_pool_offer(const struct bl_patterns *pool, const struct bl_remaini
     int code = BL_OK;
     for (size_t p = 0; !code && p < pool->count; p++) {
         size_t n = column_translate(pool, p, rest, left, g->item, g->item_capacity);
+        /* A column of one sequence is useless: the master already starts with single lengths. */
         if (n > 1)
             code = bl_master_add(&g->master, g->item, n, e);
     }
@@ -490,13 +530,15 @@ __extension__ typedef unsigned __int128 u128;
 enum {
     ROWS_MAX = 4096,       /* lengths; more would need more simplex steps than the work limit allows */
     WORTH_MAX = 1 << 26,   /* entries of the knapsack table */
-    BOUNDED_MAX = 1 << 22, /* of a bounded one, which is solved thousands of times */
-    SOLUTIONS_MIN = 48,    /* of the knapsack, within the work */
-    COLUMNS_AT_ONCE = 24,  /* from one knapsack solution */
+    BOUNDED_MAX = 1 << 22, /* entries of a bounded table, which is solved thousands of times */
+    SOLUTIONS_MIN = 48, /* solutions of the knapsack that the work must allow: fewer do not reach a useful relaxation */
+    COLUMNS_AT_ONCE = 24, /* from one knapsack solution */
 };
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53 */
 
+/* Raises the bound to ceil(sum(count * price) / worth), Farley's bound. Integers of 128 bits hold the sum exactly; a
+ * worth from 2^53 on is not exact, and proves nothing. */
 static void colgen_raise_bound(struct bl_colgen *g, double worth)
 {
     u128 sum = 0;
@@ -509,14 +551,15 @@ static void colgen_raise_bound(struct bl_colgen *g, double worth)
         g->bound = bound;
 }
 
+/* Adds the best block that contains the bucket; a block with more items than the capacity is left out. */
 static int colgen_add_column(struct bl_colgen *g, uint32_t bucket, struct bl_error *e)
 {
     size_t n = bl_knapsack_block(&g->knapsack, bucket, g->item, g->item_capacity);
     return n ? bl_master_add(&g->master, g->item, n, e) : 0;
 }
 
-/* Adds the best block, and nearly as good ones with other first lengths, so that one knapsack solution serves many
- * steps. */
+/* Adds the best block, and the best ones of 24 ranges of lengths if they gain at least half as much. One solution of
+ * the knapsack, the costly part, then gives columns for many simplex steps. */
 static int colgen_add_columns(struct bl_colgen *g, double worth, struct bl_error *e)
 {
     double good = BL_PRICE_ONE + (worth - BL_PRICE_ONE) / 2;
@@ -538,8 +581,8 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences, g->knapsack.is_bounded);
     int code = BL_OK;
     while (!code && g->work > 0) {
-        /* Partial pricing takes the best of some columns of the pool, or a surplus. saving: its reduced cost in blocks
-         * per block; 0 if no column saves anything. */
+        /* Partial pricing: takes the best of IN_TURN columns of the pool, or a surplus, and goes on in turn while none
+         * saves enough. saving: blocks saved by a block of the column; 0 if no column saves any. */
         struct bl_master *m = &g->master;
         uint32_t column = 0;
         double saving = 0;
@@ -564,6 +607,8 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
                 break;
             continue;
         }
+        /* No column of the pool saves anything: rounds the duals down to integer prices and solves the knapsack for new
+         * ones. Rounding down keeps the bound valid. */
         for (size_t b = 0; b < g->h->distinct; b++) {
             double dual = g->master.dual[b];
             g->knapsack.price[b] = dual <= 0 ? 0 : floor((dual < 1 ? dual : 1) * BL_PRICE_ONE);
@@ -571,7 +616,8 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
         double worth = bl_knapsack_solve(&g->knapsack);
         g->work -= solve_work;
         colgen_raise_bound(g, worth);
-        /* The value of the relaxation, which only decreases, may leave no room for a higher bound. */
+        /* The bound cannot exceed the relaxation rounded up, which only decreases. 0.01: the perturbation of the
+         * counts. */
         if (g->bound >= g->enough || (double)g->bound >= ceil(master_objective(&g->master) - 0.01) ||
             worth <= BL_PRICE_ONE * (1 + BL_SAVING_MIN))
             break;
@@ -580,12 +626,14 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
     return code;
 }
 
+/* The columns are copied, since bl_master_add sorts them. */
 int bl_colgen_offer(struct bl_colgen *g, const uint32_t *bucket, size_t n, struct bl_error *e)
 {
     memcpy(g->item, bucket, n * sizeof *g->item);
     return bl_master_add(&g->master, g->item, n, e);
 }
 
+/* rows * rows approximates the simplex steps that follow one solution of the knapsack. */
 bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded)
 {
     uint32_t T = (uint32_t)limits->T, sequences = limits->sequences;
@@ -600,6 +648,7 @@ int bl_colgen_make(struct bl_colgen *g, const struct bl_histogram *h, const stru
 {
     *g = (struct bl_colgen){.h = h, .limits = limits, .enough = INT64_MAX};
     g->item_capacity = (size_t)(limits->T / h->length[0]);
+    /* T / shortest length is the most sequences that a block can hold. */
     g->item = malloc((g->item_capacity + 1) * sizeof *g->item);
     int code = g->item ? BL_OK : bl_error_memory(e);
     if (!code)

@@ -19,10 +19,8 @@
 
 /* --- knapsack problem --------------------------------------------------------------------------------------------- */
 
-/* The knapsack problem in every step of column generation: the block of the greatest worth, given a price per length.
- *
- * Prices are integers below 2^45 in doubles. Their sums are exact below 2^53 (checked: a block worth more ends the
- * pricing), so the maximum is exact, and a bound based on it is proven. */
+/* The knapsack problem in every step of column generation: finds the block of the greatest worth for a given price of
+ * each length. */
 
 #define BL_PRICE_ONE 1099511627776.0 /* 2^40: a price of 1 block */
 
@@ -66,6 +64,7 @@ struct bl_master_column {
     uint32_t first; /* first entry in the pool */
 };
 
+/* The state of the simplex: the basis, its inverse, and all columns that were made. */
 struct bl_master {
     size_t rows;
     struct bl_inverse inverse; /* of the basis */
@@ -93,6 +92,7 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
 
 /* --- column generation -------------------------------------------------------------------------------------------- */
 
+/* A run of column generation over one histogram. */
 struct bl_colgen {
     const struct bl_histogram *h;
     const struct bl_limits *limits;
@@ -105,8 +105,8 @@ struct bl_colgen {
     int64_t work;   /* operations left */
 };
 
-/* Whether the optimum is likely to be found within the limits. is_bounded: of patterns that hold no length more often
- * than the histogram has it, of which fewer fractions are needed, and which prove more. */
+/* Returns whether the optimum is likely to be found within the limits. is_bounded: patterns hold no length more often
+ * than the histogram has it; such relaxations have fewer fractions and prove more. */
 bool bl_colgen_is_affordable(const struct bl_histogram *h, const struct bl_limits *limits, bool is_bounded);
 
 /* The histogram and the limits must outlive *g. The caller sets bound, enough and work. salt: which of the optima is
@@ -123,7 +123,8 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e);
 
 /* --- column pool -------------------------------------------------------------------------------------------------- */
 
-/* Columns that one relaxation found and the next ones may start from, though they are over other remaining lengths. */
+/* The pool keeps columns of one relaxation, from which the next ones start, although their remaining lengths differ.
+ */
 
 /* Adds to the pool, which has the buckets of the full histogram, the columns of a relaxation of `rest` from number
  * `from` on. The oldest are dropped if there are too many. Errors here and below: BL_EFAIL, out of memory. */

@@ -1,3 +1,10 @@
+/* Patterns, drafts and loads: the three representations in which blocks exist while a plan is made.
+ *
+ * A search finds patterns, which say how many sequences of each length a block holds and how often the pattern is
+ * used. With the buckets of a histogram for the lengths 3, 5 and 8, the pattern {0, 1} with use 4 means 4 blocks of a
+ * sequence of length 3 and one of length 5. bl_draft_patterns then draws the sequences: a draft lists ids block by
+ * block. Where columns have maxima, too, loads hold the blocks as linked lists, so that a
+ * block takes or loses a piece while the other pieces stay. */
 #include "plan/draft.h"
 
 #include <stdlib.h>
@@ -15,6 +22,7 @@ int bl_patterns_push(struct bl_patterns *p, uint32_t bucket, struct bl_error *e)
     return BL_OK;
 }
 
+/* first[] has one entry more than there are patterns, so the entries of pattern i are first[i] .. first[i + 1] - 1. */
 int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(p->use, p->use_capacity, p->count + 1, e);
@@ -30,6 +38,7 @@ int bl_patterns_close(struct bl_patterns *p, uint32_t use, struct bl_error *e)
     return BL_OK;
 }
 
+/* Without a map `as`, both sets of patterns refer to the same buckets. */
 int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, size_t first, size_t end,
                        const uint32_t *as, struct bl_error *e)
 {
@@ -43,6 +52,7 @@ int bl_patterns_append(struct bl_patterns *p, const struct bl_patterns *from, si
     return code;
 }
 
+/* The capacity stays: a search truncates and grows the same patterns many times. */
 void bl_patterns_truncate(struct bl_patterns *p, size_t count)
 {
     while (p->count > count)
@@ -50,8 +60,10 @@ void bl_patterns_truncate(struct bl_patterns *p, size_t count)
     p->entries = p->count ? p->first[p->count] : 0;
 }
 
+/* Swaps instead of copying, so that either set of patterns is freed once, as *other. */
 void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
 {
+    /* No patterns at all are not a solution with 0 blocks. */
     if (other->count > 0 && (best->count == 0 || other->blocks < best->blocks)) {
         struct bl_patterns worse = *best;
         *best = *other;
@@ -60,6 +72,7 @@ void bl_patterns_keep_fewer(struct bl_patterns *best, struct bl_patterns *other)
     bl_patterns_free(other);
 }
 
+/* Returns the largest number of sequences in a pattern. */
 uint32_t bl_patterns_widest(const struct bl_patterns *p)
 {
     uint32_t widest = 0;
@@ -79,11 +92,12 @@ void bl_patterns_free(struct bl_patterns *p)
 
 /* --- drafts ------------------------------------------------------------------------------------------------------- */
 
-/* What is left in a block. */
+/* What a block still has room for: units of steps, and each column that has a maximum. */
 struct room {
     int64_t units, need[BL_PLAN_COLUMNS_MAX];
 };
 
+/* The array of ids never grows: a draft holds at most `pieces` ids in all its blocks. */
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e)
 {
     *d = (struct bl_draft){.sequence = malloc((pieces + 1) * sizeof *d->sequence), .first = malloc(sizeof *d->first)};
@@ -101,6 +115,7 @@ void bl_draft_free(struct bl_draft *d)
     *d = (struct bl_draft){0};
 }
 
+/* The exact size, not the doubled one: callers know the number of blocks, and a draft may have 10^8 of them. */
 int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
 {
     size_t capacity = d->blocks + blocks + 1;
@@ -111,6 +126,7 @@ int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e)
     return BL_OK;
 }
 
+/* The caller has written `size` ids behind the present pieces. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(d->first, d->capacity, d->blocks + 2, e));
@@ -119,7 +135,8 @@ int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e)
     return BL_OK;
 }
 
-/* Takes what a piece needs, of the columns too, out of the room of a block. Returns whether there was enough. */
+/* Subtracts from the room what piece i needs, in units and in every column. Returns whether there was enough; if not,
+ * some rooms are negative, and the caller starts a new block. */
 static bool room_take(struct room *room, const struct bl_lengths *lengths, const struct bl_needs *needs, size_t i)
 {
     bool fits = (room->units -= bl_lengths_units(lengths, i)) >= 0;
@@ -128,6 +145,8 @@ static bool room_take(struct room *room, const struct bl_lengths *lengths, const
     return fits;
 }
 
+/* The order of the sequences stays, so a block ends as soon as the next piece does not fit, the limit of sequences is
+ * reached, or the group changes. A piece alone always fits, so only a block with pieces is closed. */
 int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const struct bl_limits *limits,
                   const struct bl_needs *needs, struct bl_error *e)
 {
@@ -156,7 +175,8 @@ int bl_draft_keep(struct bl_draft *d, const struct bl_pieces *pieces, const stru
     return !code && size > 0 ? bl_draft_close(d, size, e) : code;
 }
 
-/* Lists the pattern of every block, in random order. */
+/* Lists the pattern of each block in random order: *turn [patterns->blocks], which the caller frees. A pattern that is
+ * used 3 times is listed 3 times. BL_EFAIL: out of memory. */
 static int patterns_shuffle(const struct bl_patterns *patterns, uint64_t seed, uint32_t **turn, struct bl_error *e)
 {
     struct bl_random random;
@@ -185,7 +205,9 @@ int bl_draft_patterns(struct bl_draft *d, const struct bl_patterns *patterns, co
     code = bl_draft_reserve(d, patterns->blocks, e);
     if (code)
         goto out;
+    /* cursor[b]: the next id of bucket b that has no block yet. */
     memcpy(cursor, h->start, h->distinct * sizeof *cursor);
+    /* Blocks of a single subproblem are in random order already, and need no other shuffle. */
     d->is_shuffled = d->blocks == 0;
     /* Visits the blocks in their final order, so that each sequence is written only once. */
     struct bl_random inside;
@@ -212,9 +234,10 @@ out:
 
 /* --- loads -------------------------------------------------------------------------------------------------------- */
 
-#define WEIGHT (INT64_C(1) << 33) /* of a whole block: sums over all blocks fit */
+#define WEIGHT (INT64_C(1) << 33) /* of a full block: the sum over 2^29 such blocks fits in 63 bits */
 
-/* Sets the next piece. Its amounts lie side by side: those of the sequences are scattered. */
+/* Adds a piece and its amounts. The amounts of one piece lie side by side, since the columns of the table are
+ * scattered in memory and a search reads the amounts of a piece many times. */
 static void loads_add_piece(struct bl_loads *l, uint32_t id)
 {
     uint32_t *amount = l->amount + l->pieces * (size_t)l->kinds;
@@ -222,6 +245,7 @@ static void loads_add_piece(struct bl_loads *l, uint32_t id)
     *amount++ = (uint32_t)bl_lengths_units_of(l->lengths, id);
     for (int c = 0; c < l->needs->count; c++)
         *amount++ = (uint32_t)l->needs->each[c].of[id];
+    /* The limit of sequences is one more kind of load, of which each piece has 1. */
     if (l->kinds > 1 + l->needs->count)
         *amount = 1;
 }
@@ -235,6 +259,7 @@ void bl_loads_add(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
         b->load.of[k] += bl_loads_piece(l, piece, k);
 }
 
+/* The list is singly linked: the search for the link costs as many steps as the block has pieces. */
 void bl_loads_remove(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
 {
     uint32_t *link = &b->head;
@@ -246,6 +271,7 @@ void bl_loads_remove(struct bl_loads *l, struct bl_load_block *b, uint32_t piece
         b->load.of[k] -= bl_loads_piece(l, piece, k);
 }
 
+/* The new block has no pieces, and an empty load. */
 int bl_loads_open(struct bl_loads *l, struct bl_error *e)
 {
     int code = BL_ARRAY_RESERVE(l->block, l->capacity, l->blocks + 1, e);
@@ -254,6 +280,7 @@ int bl_loads_open(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
+/* Reads the blocks from `first` on; pieces without a block come later, by bl_loads_leave. */
 int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
                   const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e)
 {
@@ -282,12 +309,14 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
     return code;
 }
 
+/* Pieces without a block follow those with one, and are counted in l->unplaced. */
 void bl_loads_leave(struct bl_loads *l, uint32_t id)
 {
     loads_add_piece(l, id);
     l->unplaced++;
 }
 
+/* Sets the pointers to NULL, so that a second call does no harm. */
 void bl_loads_free(struct bl_loads *l)
 {
     free(l->id);
@@ -298,7 +327,8 @@ void bl_loads_free(struct bl_loads *l)
     l->block = NULL;
 }
 
-/* Returns 32 bits of a hash of what a piece has. */
+/* Returns 32 bits of a hash of the amounts of a piece. Pieces with equal amounts have equal hashes; the multiplier is
+ * the golden ratio in 64 bits. */
 static uint64_t piece_hash(const struct bl_loads *l, uint32_t piece)
 {
     uint64_t hash = 0;
@@ -307,12 +337,15 @@ static uint64_t piece_hash(const struct bl_loads *l, uint32_t piece)
     return hash >> 32;
 }
 
+/* Compares the amounts themselves: different amounts can have the same hash. */
 static bool pieces_are_equal(const struct bl_loads *l, uint32_t a, uint32_t b)
 {
     const uint32_t *amount = l->amount;
     return memcmp(amount + a * (size_t)l->kinds, amount + b * (size_t)l->kinds, (size_t)l->kinds * sizeof *amount) == 0;
 }
 
+/* Sorts the pieces by hash, then does a Fisher-Yates shuffle of the ids in each run of equal hashes. A swap between
+ * pieces that differ is left out, which hardly ever happens. */
 int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e)
 {
     uint64_t *word = malloc((l->pieces + 1) * sizeof *word);
@@ -326,7 +359,7 @@ int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e)
             end++;
         uint32_t p = (uint32_t)word[i], q = (uint32_t)word[i + bl_random_below(&l->random, end - i)];
         uint32_t id = l->id[p];
-        if (!pieces_are_equal(l, p, q)) /* of the same hash only */
+        if (!pieces_are_equal(l, p, q)) /* a collision of hashes */
             continue;
         l->id[p] = l->id[q];
         l->id[q] = id;
@@ -335,6 +368,7 @@ int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e)
     return BL_OK;
 }
 
+/* The draft has room for the ids: every piece of the loads came from the draft or its lengths. */
 int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error *e)
 {
     int code = BL_OK;
@@ -347,6 +381,7 @@ int bl_loads_write(const struct bl_loads *l, struct bl_draft *d, struct bl_error
     return code;
 }
 
+/* Stops at the limit, since callers only ask whether a change is better than the best one so far. */
 int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, int64_t limit)
 {
     int64_t excess = 0;
@@ -357,6 +392,7 @@ int64_t bl_loads_excess(const struct bl_loads *l, const struct bl_load *load, in
     return excess;
 }
 
+/* Divides each kind by the number of kinds, so that a block that is full in all kinds has WEIGHT. */
 int64_t bl_loads_fullness(const struct bl_loads *l, const struct bl_load *load)
 {
     int64_t sum = 0;

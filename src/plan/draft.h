@@ -1,4 +1,5 @@
-/* Drafts of plans: patterns that fill blocks, which sequences share a block, and what each block holds. */
+/* Drafts of plans: patterns that fill blocks, drafts that say which sequences share a block, and loads that count what
+ * each block holds. */
 #ifndef BL_DRAFT_H
 #define BL_DRAFT_H
 
@@ -69,12 +70,13 @@ struct bl_draft {
 int bl_draft_make(struct bl_draft *d, size_t pieces, struct bl_error *e);
 void bl_draft_free(struct bl_draft *d);
 
-/* Makes a block of the `size` pieces after the last block. */
+/* Makes a block of the `size` ids that the caller has written behind those of the last block. */
 int bl_draft_close(struct bl_draft *d, size_t size, struct bl_error *e);
 
 /* Makes room for this number of additional blocks. */
 int bl_draft_reserve(struct bl_draft *d, size_t blocks, struct bl_error *e);
 
+/* Returns the number of pieces of a block. */
 static inline size_t bl_draft_size(const struct bl_draft *d, size_t block)
 {
     return d->first[block + 1] - d->first[block];

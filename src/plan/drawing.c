@@ -1,3 +1,9 @@
+/* Draws blocks at random from a draft, so that each seed puts other sequences together without more blocks.
+ *
+ * Random blocks waste room; few long sequences that remain at the end waste more. So blocks are filled in the order of
+ * a random permutation until about two sequences are missing, and the pair that fits best closes the block. A block
+ * that still wastes too much is dissolved, and a search packs what remains. Pools of some 16,384 sequences keep the
+ * working set in the cache. */
 #include "plan/drawing.h"
 
 #include <stdlib.h>
@@ -6,6 +12,8 @@
 #include "base/buffer.h"
 #include "plan/search.h"
 
+/* The sequences that remain while blocks are drawn from a part of the draft. The order is drawn once; `early` counts
+ * the sequences taken out of turn, which the order then skips. */
 struct bl_pool {
     const struct bl_histogram *h;
     uint32_t *order; /* [all] the bucket of each sequence, in random order; those from `next` on are ahead */
@@ -30,11 +38,11 @@ static inline size_t pool_peek(const struct bl_pool *p, size_t i, size_t last)
 /* The sequences that remain while blocks are drawn at random, as buckets of a histogram. */
 
 enum {
-    NEAR = 64,   /* how many sequences ahead are tried before none is said to fit */
-    ROOMS = 4096 /* ranges of rooms for which the buckets are known, at most */
+    NEAR = 64,   /* sequences ahead that are tried before the search gives up */
+    ROOMS = 4096 /* ranges of rooms in the table, at most: 16 KiB stay in the cache */
 };
 
-/* Makes the table by which pool_below finds buckets. */
+/* Makes the table `below`, by which pool_below finds buckets. BL_EFAIL: out of memory. */
 static int pool_set_rooms(struct bl_pool *p, struct bl_error *e)
 {
     const struct bl_histogram *h = p->h;
@@ -53,8 +61,8 @@ static int pool_set_rooms(struct bl_pool *p, struct bl_error *e)
     return BL_OK;
 }
 
-/* As bl_histogram_below: it is asked for with every candidate of every block, and a search of the whole histogram took
- * half of the time. room: from 0. */
+/* Returns the same as bl_histogram_below for a room of at least 0. Every candidate of every block needs it, and a
+ * binary search of the whole histogram took half of the time. */
 static size_t pool_below(const struct bl_pool *p, int64_t room)
 {
     const struct bl_histogram *h = p->h;
@@ -138,17 +146,18 @@ static uint32_t pool_take(struct bl_pool *p, size_t bucket)
 enum {
     POOL_PIECES = 16384,
     POOL_BLOCKS = 512,
-    KEPT_PIECES = 1 << 18, /* that are put back if drawing fails before more are drawn */
-    POOL_KEPT = 8,         /* this part of a pool goes to the next one: too few to choose from */
-    CANDIDATES = 400,      /* for a pair that fills a block */
+    KEPT_PIECES = 1 << 18, /* sequences whose order is restored if drawing fails before more are drawn */
+    POOL_KEPT = 8,         /* the last 1/8 of a pool goes to the next one: too few sequences to choose from */
+    CANDIDATES = 400,      /* first sequences that are tried for a pair that fills a block */
     WASTE_SHARES = 16,     /* no block wastes more than this part of what all may still waste, */
     ENOUGH_SHARES = 2,     /* nor is this part of the mean waste bettered */
-    SURPLUS_MAX = 2,       /* blocks that the search may need too many: */
-    SURPLUS_SHARE = 100,   /* with more, and this part of its blocks, it is hopeless */
-    SEARCHES = 16,         /* parts of the work */
+    SURPLUS_MAX = 2,       /* blocks by which a search may exceed the wanted number, */
+    SURPLUS_SHARE = 100,   /* plus 1/100 of that number; beyond, more searches are hopeless */
+    SEARCHES = 16,         /* each search gets 1/16 of the work */
 };
 
-/* Blocks that are dissolved: more, if the search does not find few enough. */
+/* Drawn blocks whose sequences join the rest in each attempt: the search needs some freedom to reach the wanted
+ * number. */
 static const size_t dissolved[] = {0, 8, 64};
 
 struct drawer {
@@ -179,6 +188,7 @@ struct drawn_block {
     int64_t room;
 };
 
+/* Makes room for `more` ids in the rest. BL_EFAIL: out of memory. */
 static int drawer_reserve(struct drawer *w, size_t more, struct bl_error *e)
 {
     return BL_ARRAY_RESERVE(w->rest, w->capacity, w->rests + more, e);
@@ -186,14 +196,15 @@ static int drawer_reserve(struct drawer *w, size_t more, struct bl_error *e)
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
+/* Takes a sequence of the bucket from the pool and adds it to the block. */
 static void drawer_add(struct drawer *w, struct drawn_block *block, size_t bucket)
 {
     block->piece[block->size++] = w->ids[pool_take(&w->pool, bucket)];
     block->room -= w->h.length[bucket];
 }
 
-/* Finds the pair that leaves the least room. second: BL_BITSET_NONE if no other fits beside the first. False: none
- * fits. */
+/* Finds the pair that leaves the least room, among CANDIDATES first sequences and the longest that fits beside each.
+ * *second: BL_BITSET_NONE if no other sequence fits. Returns false if not even one sequence fits. */
 static bool drawer_find_pair(const struct drawer *w, const struct drawn_block *block, size_t places, size_t *first,
                              size_t *second)
 {
@@ -233,10 +244,12 @@ static void drawer_close(struct drawer *w, struct drawn_block *block)
     }
 }
 
-/* Draws a block after the last. Returns the number of its pieces, or 0 if it was dissolved. */
+/* Draws a block after the last one. Returns the number of its pieces, or 0 if the block wastes too much and its
+ * sequences went to the rest. */
 static size_t drawer_fill(struct drawer *w)
 {
     size_t most = w->g->limits->sequences;
+    /* A block in progress, behind the last closed one; its pieces lie in the draft already. */
     struct drawn_block block = {w->drawn.sequence + w->drawn.pieces, 0, w->g->limits->T};
     do {
         size_t bucket = pool_draw(&w->pool, block.room);
@@ -275,7 +288,8 @@ static int drawer_empty_pool(struct drawer *w, size_t keep, struct bl_error *e)
     return code;
 }
 
-/* Draws the rest. */
+/* Draws blocks from the rest, which becomes the pool; the sequences that remain are the new rest. BL_EFAIL: out of
+ * memory. */
 static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
 {
     struct bl_lengths lengths = *w->g->lengths;
@@ -308,6 +322,8 @@ static int drawer_draw_pool(struct drawer *w, bool is_last, struct bl_error *e)
     return code;
 }
 
+/* Returns whether a block stays as it is because of a sequence longer than g->longest: hardly any other fits beside
+ * it. */
 static bool drawing_keeps(const struct bl_drawing *g, const uint32_t *sequence, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -325,6 +341,7 @@ static int drawer_load(struct drawer *w, const struct bl_draft *d, size_t begin,
         const uint32_t *sequence = d->sequence + d->first[b];
         size_t size = bl_draft_size(d, b);
         if (drawing_keeps(w->g, sequence, size)) {
+            /* The drawn blocks and the draft share one array; the source is never before the target. */
             memmove(w->drawn.sequence + w->drawn.pieces, sequence, size * sizeof *sequence);
             code = bl_draft_close(&w->drawn, size, e);
         } else {
@@ -335,8 +352,8 @@ static int drawer_load(struct drawer *w, const struct bl_draft *d, size_t begin,
     return code;
 }
 
-/* Draws the sequences of all blocks from `first` on. *all: whether that was worth while; otherwise too many found no
- * place. */
+/* Draws the sequences of all blocks from `first` on, pool by pool. *all: false if so many sequences found no block
+ * that a search would not help. */
 static int drawer_draw(struct drawer *w, const struct bl_draft *d, size_t first, bool *all, struct bl_error *e)
 {
     size_t blocks = d->blocks - first, pieces = d->pieces - d->first[first];
@@ -356,7 +373,8 @@ static int drawer_draw(struct drawer *w, const struct bl_draft *d, size_t first,
 
 /* --- the rest --------------------------------------------------------------------------------------------------- */
 
-/* Finds blocks for the rest, as few as are wanted. */
+/* Searches blocks for the rest, with `wanted` as the bound at which the search stops. Sets the surplus, and whether
+ * further searches are hopeless. */
 static int drawer_search(struct drawer *w, const struct bl_histogram *h, int64_t wanted, struct bl_patterns *patterns,
                          struct bl_error *e)
 {
@@ -371,7 +389,8 @@ static int drawer_search(struct drawer *w, const struct bl_histogram *h, int64_t
     return code;
 }
 
-/* Packs the rest, and so many of the last blocks, into what is left of the wanted blocks. */
+/* Packs the rest and the sequences of the `last` drawn blocks into the remaining number of wanted blocks. *done:
+ * whether that succeeded; otherwise the drawn blocks stay as they are. */
 static int drawer_pack_rest(struct drawer *w, size_t last, bool *done, struct bl_error *e)
 {
     struct bl_draft *d = &w->drawn;
@@ -401,6 +420,7 @@ out:
     return code;
 }
 
+/* Tries to pack the rest with 0, 8 and 64 dissolved blocks; never with more than a third of all. */
 static int drawer_finish(struct drawer *w, bool *done, struct bl_error *e)
 {
     int code = BL_OK;
@@ -411,7 +431,7 @@ static int drawer_finish(struct drawer *w, bool *done, struct bl_error *e)
     return code;
 }
 
-/* Puts the drawn blocks in the place of the others. */
+/* Replaces the blocks of the draft by the drawn ones. Their ids lie in the array of the draft already. */
 static int drawer_deliver(const struct drawer *w, struct bl_draft *d, size_t first, struct bl_error *e)
 {
     uint32_t begin = d->first[first];
@@ -424,7 +444,8 @@ static int drawer_deliver(const struct drawer *w, struct bl_draft *d, size_t fir
     return BL_OK;
 }
 
-/* Returns the units that blocks may waste: the search needs the other half of what is free. */
+/* Returns the units that drawn blocks may waste: half of all free units, since the search for the rest needs the other
+ * half. */
 static int64_t drawing_spare(const struct bl_drawing *g, const struct bl_draft *d, size_t first)
 {
     int64_t spare = (int64_t)g->blocks * g->limits->T;

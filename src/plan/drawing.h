@@ -1,4 +1,5 @@
-/* Drawing: which sequences share a block is drawn at random, so that every seed puts others together. */
+/* Drawing: replaces the blocks of a draft by blocks whose sequences are drawn at random, so that every seed puts other
+ * sequences together. */
 #ifndef BL_DRAWING_H
 #define BL_DRAWING_H
 
@@ -18,11 +19,12 @@ struct bl_drawing {
     uint64_t seed;
 };
 
-/* Whether it succeeded. If not, the draft is as before, or, if that was seen late, its sequences are. */
+/* The result. BL_DRAWN_NOT: the draft is as before. BL_DRAWN_SPOILT: the sequences are all there, in another order;
+ * the caller must make the blocks again. */
 enum bl_drawn { BL_DRAWN, BL_DRAWN_NOT, BL_DRAWN_SPOILT };
 
-/* Draws the blocks from `first` on, which are in random order, anew: into as many as are wanted, in no particular
- * order; it may be fewer. Memory: 4 bytes a block and 1 MiB. BL_EFAIL: out of memory. */
+/* Draws the blocks from `first` on again, which must be in random order. The new blocks are at most as many as are
+ * wanted, in no particular order. Memory: 4 bytes a block and 1 MiB. BL_EFAIL: out of memory. */
 int bl_drawing_make(struct bl_draft *d, size_t first, const struct bl_drawing *g, enum bl_drawn *drawn,
                     struct bl_error *e);
 

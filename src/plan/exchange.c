@@ -1,3 +1,8 @@
+/* Exchanges of sequences between two blocks, by three methods of different cost.
+ *
+ * Swaps move parcels of nearly equal length between many blocks, to change which sequences share a block. Trades
+ * reduce the excess of two blocks under several maxima. Exchanges of sets move a given cost from one block to another,
+ * for levelling: with a wish of 100, a block may give sequences of cost 170 and get others of cost 70. */
 #include "plan/exchange.h"
 
 #include <stdlib.h>
@@ -9,18 +14,19 @@
 
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
-/* Each side has 2^parcels sets, too many to try all pairs. Up to BL_CHOICES_MAX of each are taken: all where there are
- * so few, else a random walk that takes in or leaves out one parcel at a time, so that sums cost one addition. The
- * sets of one side are then sorted by their units into cells, and each set of the other side meets only those that the
- * room of the two blocks allows. */
+/* Each side has 2^parcels sets, too many to try all pairs. Up to BL_CHOICES_MAX sets of each side are taken: all of
+ * them if there are so few, otherwise a random walk that adds or removes one parcel at a time, so that a sum costs one
+ * addition. The sets of the own side are sorted by their units into cells, and each set of the other side is compared
+ * only with the cells that the room of the two blocks allows. */
 
 enum {
     CELLS = 1024,
-    WALK = 16, /* steps of a walk before it begins anew with the empty set */
+    WALK = 16, /* steps of a walk before it restarts from the empty set, so that small sets stay frequent */
 
-    CHECKS_MAX = 20000 /* pairs looked at: many fit where blocks have much room */
+    CHECKS_MAX = 20000 /* pairs compared in one search: many fit if blocks have much room */
 };
 
+/* Adds parcel i to the set, or removes it, without a branch: which of the two it is cannot be predicted. */
 static inline __attribute__((always_inline)) void choice_toggle(struct bl_choice *c, const struct bl_parcel *parcel,
                                                                 int i)
 {
@@ -31,14 +37,14 @@ static inline __attribute__((always_inline)) void choice_toggle(struct bl_choice
     c->sequences += (parcel[i].sequences ^ leaves) - leaves;
 }
 
-/* Returns the number of sets; the first is empty. */
+/* Writes up to `limit` sets of the parcels of one side. Returns their number; the first set is empty. */
 static int choices_make(struct bl_choice *choice, const struct bl_exchange_side *side, int limit,
                         struct bl_random *random)
 {
     int n = side->parcels;
     struct bl_choice now = {0};
     choice[0] = now;
-    if (n < 10 && 1 << n <= limit) { /* all, in the order of a Gray code */
+    if (n < 10 && 1 << n <= limit) { /* all sets in the order of a Gray code: neighbours differ in one parcel */
         for (int i = 1; i < 1 << n; i++) {
             choice_toggle(&now, side->parcel, __builtin_ctz((unsigned)i));
             choice[i] = now;
@@ -46,6 +52,7 @@ static int choices_make(struct bl_choice *choice, const struct bl_exchange_side 
         return 1 << n;
     }
     for (int i = 1; i < limit; i++) {
+        /* One random number has 16 bits for each of four steps. */
         uint64_t bits = bl_random_next(random);
         if (i % WALK == 1)
             now = (struct bl_choice){0};
@@ -58,13 +65,15 @@ static int choices_make(struct bl_choice *choice, const struct bl_exchange_side 
     return limit;
 }
 
+/* The best pair of sets so far. wish, error, moved: costs; error: the distance of `moved` from `wish`. */
 struct best {
     int64_t wish, error, moved;
     uint32_t set[2];
     int checks;
 };
 
-/* Looks at the own sets that can be exchanged for one of the other side. */
+/* Compares one set of the other side with the own sets that leave both blocks within their room, places and spare
+ * sequences. */
 static void choice_match(const struct bl_exchange *x, const struct bl_choice *c, const struct bl_exchange_side *other,
                          struct best *best)
 {
@@ -91,12 +100,13 @@ static void choice_match(const struct bl_exchange *x, const struct bl_choice *c,
     }
 }
 
+/* The sets of the own side stay for all searches until the next call. */
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random)
 {
     int count = choices_make(x->choice[0], own, BL_CHOICES_MAX, random);
     x->own = own;
     x->work += count;
-    /* Sorts the sets into cells of 2^shift units. */
+    /* Sorts the sets into cells of 2^shift units with a counting sort: begin[c] is the first place of cell c. */
     const struct bl_choice *choice = x->choice[0];
     int32_t most = 0;
     for (int i = 0; i < count; i++)
@@ -114,6 +124,7 @@ void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own
         x->by_units[next[choice[i].units >> x->shift]++] = (uint16_t)i;
 }
 
+/* Stops at the first pair within the tolerance, or after CHECKS_MAX pairs; the best pair so far is then the result. */
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved)
 {
@@ -132,8 +143,8 @@ bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *othe
 
 enum {
     PART_PIECES = 16384, /* sequences swap within parts of so many */
-    ROUNDS = 4,          /* in which every parcel is offered a swap, before others are made */
-    REACHES = 12,        /* of a swap in the order by length: up to 1, 2, 4, ... places */
+    ROUNDS = 4,          /* rounds for each set of parcels; every round offers each parcel one swap */
+    REACHES = 12,        /* ranges of the distance in the order by length: up to 1, 2, 4, ... 2048 places */
 };
 
 struct swapper {
@@ -150,7 +161,7 @@ struct swapper {
     struct bl_random random;
 };
 
-/* Returns how much more a parcel needs of a column than another, both given by their places. */
+/* Returns how much more of a column the parcel at place p needs than the parcel at place q. */
 static int64_t swapper_compare_need(const struct swapper *s, const struct bl_need *need, uint32_t p, uint32_t q)
 {
     int64_t more = 0;
@@ -159,7 +170,8 @@ static int64_t swapper_compare_need(const struct swapper *s, const struct bl_nee
     return more;
 }
 
-/* Whether two parcels can change places as far as the columns go; notes what that leaves, if so. */
+/* Returns whether two parcels can change places within the maxima of the columns. If so, accounts for the swap in
+ * `left`. */
 static bool swapper_take_needs(struct swapper *s, uint32_t p, uint32_t q)
 {
     int64_t more[BL_PLAN_COLUMNS_MAX];
@@ -176,7 +188,8 @@ static bool swapper_take_needs(struct swapper *s, uint32_t p, uint32_t q)
     return true;
 }
 
-/* Makes parcels of the sequences of a block, in random order: the last may be left alone. */
+/* Shuffles the sequences of a block and makes parcels of `width` neighbours. Sequences that are left over at the end
+ * stay in the block. Sets the room of the block and what is left of its columns. */
 static void swapper_set_block(struct swapper *s, uint32_t block, uint32_t begin, uint32_t end)
 {
     for (uint32_t p = begin; p < end; p++)
@@ -203,6 +216,7 @@ static void swapper_set_block(struct swapper *s, uint32_t block, uint32_t begin,
         s->parcels--;
 }
 
+/* Makes the parcels of all blocks of the part and sorts them by units. */
 static void swapper_set(struct swapper *s, const uint32_t *first, size_t blocks, uint32_t width)
 {
     s->width = width;
@@ -212,7 +226,8 @@ static void swapper_set(struct swapper *s, const uint32_t *first, size_t blocks,
     bl_sort_u64(s->word, s->parcels, 32);
 }
 
-/* Swaps two parcels, given by their rank in length, if both blocks have room. */
+/* Swaps two parcels, given by their ranks in the order by units, if they are in different blocks and both blocks have
+ * room. */
 static void swapper_offer(struct swapper *s, size_t shorter, size_t longer)
 {
     uint64_t *a = &s->word[shorter], *b = &s->word[longer];
@@ -222,6 +237,7 @@ static void swapper_offer(struct swapper *s, size_t shorter, size_t longer)
         return;
     s->room[s->block[p]] -= more;
     s->room[s->block[q]] += more;
+    /* Exchanges the places of the two words and keeps their units, so that the order by units stays sorted. */
     *a ^= p ^ q;
     *b ^= p ^ q;
     for (uint32_t i = 0; i < s->width; i++) {
@@ -231,6 +247,8 @@ static void swapper_offer(struct swapper *s, size_t shorter, size_t longer)
     }
 }
 
+/* Offers each parcel a swap with a slightly longer one. The distance is random on a scale of powers of two: most swaps
+ * need little room, a few reach far. */
 static void swapper_go_round(struct swapper *s)
 {
     for (size_t i = 0; i < s->parcels; i++) {
@@ -241,6 +259,8 @@ static void swapper_go_round(struct swapper *s)
     }
 }
 
+/* Swaps the sequences of blocks begin .. end - 1 in several turns, with parcels of two sequences and of one in turn.
+ * BL_EFAIL: out of memory. */
 static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct swapper *s, int turns,
                      struct bl_error *e)
 {
@@ -249,6 +269,7 @@ static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct 
     s->word = malloc((pieces + 1) * sizeof *s->word);
     s->block = malloc((pieces + 1) * sizeof *s->block);
     s->room = malloc((end - begin + 1) * sizeof *s->room);
+    /* The columns are few, so each has an array; parts are small, so the arrays are made for each part. */
     int code = s->word && s->block && s->room ? BL_OK : bl_error_memory(e);
     for (int c = 0; !code && s->needs && c < s->needs->count; c++)
         if (!(s->left[c] = malloc((end - begin + 1) * sizeof **s->left)))
@@ -268,12 +289,14 @@ static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct 
     return code;
 }
 
+/* Parts of about PART_PIECES sequences keep the arrays of a swap in the cache, and bound the memory. */
 int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths *lengths, int64_t T,
                       const struct bl_needs *needs, bool is_drawn, uint64_t seed, struct bl_error *e)
 {
     size_t blocks = d->blocks - first, pieces = d->pieces - d->first[first];
     size_t parts = (pieces + PART_PIECES - 1) / PART_PIECES;
-    /* In few blocks many meet again; and of few drawn blocks the last ones, which are not random, are a large share. */
+    /* Few parts get more turns: in few blocks, many pairs of sequences share a block again; and the last drawn blocks,
+     * which are not random, are a large share of them. */
     int turns = is_drawn ? 2 + 4 / (int)parts : 4 + 16 / (int)parts, code = BL_OK;
     struct swapper s = {.lengths = lengths, .T = T, .needs = needs};
     struct bl_random inside;
@@ -290,22 +313,25 @@ int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths 
 
 enum {
     SINGLES = 12,   /* sequences of a block that a trade chooses from */
-    ANY = 12,       /* parcels of a block that any trade is looked for among */
-    PARCELS = 40,   /* of one or two of them, and nothing */
-    OPERATIONS = 4, /* to look at one kind of load of two parcels */
+    ANY = 12,       /* parcels of each block among which bl_trade_any looks for a trade */
+    PARCELS = 40,   /* parcels of a block at most: the empty one, 12 single sequences, and pairs */
+    OPERATIONS = 4, /* operations to compare one kind of load of two parcels */
 };
 
+/* Up to two pieces that move together, and the sum of their loads. */
 struct parcel {
     uint32_t piece[2];
     int size;
     struct bl_load load;
 };
 
+/* The parcels of one of the two blocks of a trade; parcel[0] is empty. */
 struct side {
     struct parcel parcel[PARCELS];
     int count;
 };
 
+/* Adds the parcel of pieces a and b; BL_LOADS_NONE: no such piece. */
 static void side_add(const struct bl_loads *l, struct side *s, uint32_t a, uint32_t b)
 {
     struct parcel *p = &s->parcel[s->count++];
@@ -315,9 +341,11 @@ static void side_add(const struct bl_loads *l, struct side *s, uint32_t a, uint3
             p->load.of[k] += bl_loads_piece(l, p->piece[i], k);
 }
 
-/* Makes parcels of some sequences of a block: nothing, single ones, and pairs. */
+/* Makes parcels of some sequences of a block: the empty one, single ones, and pairs. A block with more than SINGLES
+ * sequences gives a uniform sample of them (reservoir sampling). */
 static void side_make(struct bl_loads *l, struct side *s, const struct bl_load_block *b)
 {
+    /* The sample goes over the list once, as the pieces have no index in their block. */
     uint32_t single[SINGLES];
     uint32_t seen = 0, chosen = b->size < SINGLES ? b->size : SINGLES;
     for (uint32_t p = b->head; p != BL_LOADS_NONE; p = l->next[p], seen++) {
@@ -336,11 +364,13 @@ static void side_make(struct bl_loads *l, struct side *s, const struct bl_load_b
     l->work += b->size;
 }
 
-/* What both blocks have too much after a trade; or, if that is no less than `limit`, a number of at least that. */
+/* Returns the excess of both blocks after parcel x of block a changes places with parcel y of block b; or, if the
+ * excess is at least `limit`, any number from `limit` on. */
 static int64_t trade_excess(const struct bl_loads *l, const struct bl_load_block *a, const struct bl_load_block *b,
                             const struct parcel *x, const struct parcel *y, int64_t limit)
 {
     int64_t excess = 0;
+    /* What leaves block a comes to block b, so one difference changes both. */
     for (int k = 0; k < l->kinds && excess < limit; k++) {
         int64_t moved = y->load.of[k] - x->load.of[k];
         int64_t own = a->load.of[k] - l->most.of[k] + moved, other = b->load.of[k] - l->most.of[k] - moved;
@@ -349,6 +379,7 @@ static int64_t trade_excess(const struct bl_loads *l, const struct bl_load_block
     return excess;
 }
 
+/* Removes both parcels before it adds them, so that a list is never searched for pieces that just came. */
 static void trade_make(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b, const struct parcel *x,
                        const struct parcel *y)
 {
@@ -362,7 +393,7 @@ static void trade_make(struct bl_loads *l, struct bl_load_block *a, struct bl_lo
         bl_loads_add(l, a, y->piece[i]);
 }
 
-/* Whether no block becomes empty. */
+/* Returns whether both blocks keep a sequence after the trade. */
 static bool trade_is_whole(const struct bl_load_block *a, const struct bl_load_block *b, const struct parcel *x,
                            const struct parcel *y)
 {
@@ -370,10 +401,12 @@ static bool trade_is_whole(const struct bl_load_block *a, const struct bl_load_b
     return (int64_t)a->size + change > 0 && (int64_t)b->size - change > 0;
 }
 
+/* Compares all pairs of parcels. `least` cuts off each comparison, and an excess of 0 ends the search. */
 void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
 {
     struct side own, other;
     const struct parcel *x = NULL, *y = NULL;
+    /* One more than now: a trade that keeps the excess is welcome, since it leads to other trades. */
     int64_t least = bl_loads_excess(l, &a->load, INT64_MAX) + bl_loads_excess(l, &b->load, INT64_MAX) + 1;
     side_make(l, &own, a);
     side_make(l, &other, b);
@@ -392,6 +425,7 @@ void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_loa
         trade_make(l, a, b, x, y);
 }
 
+/* Takes the first pair that fits, from random parcels on. */
 bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b)
 {
     struct side own, other;
@@ -399,6 +433,7 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
     side_make(l, &other, b);
     if (own.count < 2 || other.count < 2)
         return false;
+    /* Begins at random parcels other than the empty one, so that trades do not favour the first sequences. */
     int own_first = (int)bl_random_below(&l->random, (uint64_t)own.count - 1);
     int other_first = (int)bl_random_below(&l->random, (uint64_t)other.count - 1);
     for (int i = 0; i < own.count - 1 && i < ANY; i++)
@@ -413,12 +448,13 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
     return false;
 }
 
-/* --- meetings ----------------------------------------------------------------------------------------------------- */
+/* --- blocks of cards ---------------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
 
 enum { EXCHANGE_SINGLES = 12 }; /* parcels of one sequence, in blocks with more sequences than parcels */
 
+/* Returns a length in units, as bl_lengths_units_of does for an id. */
 static int64_t block_exchange_units(const struct bl_block_exchange *m, uint32_t length)
 {
     const struct bl_lengths *l = &m->cost->pieces->lengths;
@@ -426,7 +462,8 @@ static int64_t block_exchange_units(const struct bl_block_exchange *m, uint32_t 
     return units < l->cap ? units : l->cap;
 }
 
-/* Adds a piece to a block. There are cards enough for any sizes of the blocks. */
+/* Adds a piece to a block: to its first card, or to an unused card if that is full. bl_block_exchange_make has made
+ * enough cards for any sizes of the blocks. */
 static void block_exchange_add(struct bl_block_exchange *m, struct bl_exchange_block *block, uint32_t id,
                                uint32_t length)
 {
@@ -444,6 +481,7 @@ static void block_exchange_add(struct bl_block_exchange *m, struct bl_exchange_b
     block->size++;
 }
 
+/* Reads block b of the draft into cards, and sums its cost and room. */
 static void block_exchange_fill_block(struct bl_block_exchange *m, size_t b)
 {
     const struct bl_draft *d = m->draft;
@@ -463,7 +501,7 @@ int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, cons
                            const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed,
                            struct bl_error *e)
 {
-    size_t nodes = d->pieces / BL_NODE_PIECES + d->blocks + 1; /* a block has at most one that is not full */
+    size_t nodes = d->pieces / BL_NODE_PIECES + d->blocks + 1; /* a block has at most one card that is not full */
     *m = (struct bl_block_exchange){.draft = d,
                                     .cost = cost,
                                     .limits = limits,
@@ -480,6 +518,7 @@ int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, cons
     return BL_OK;
 }
 
+/* Sets the pointers to NULL, so that a second call does no harm. */
 void bl_block_exchange_free(struct bl_block_exchange *m)
 {
     free(m->block);
@@ -491,8 +530,9 @@ void bl_block_exchange_free(struct bl_block_exchange *m)
     m->own.item = m->other.item = NULL;
 }
 
-/* --- hands ------------------------------------------------------------------------------------------------------ */
+/* --- partners --------------------------------------------------------------------------------------------------- */
 
+/* Exchanges two items of a partner. */
 static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b)
 {
     struct bl_exchange_item item = partner->item[a];
@@ -500,6 +540,7 @@ static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b
     partner->item[b] = item;
 }
 
+/* Computes units and cost from the length on the card, without a look into the scattered table of lengths. */
 static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, uint32_t id, uint32_t length)
 {
     return (struct bl_exchange_item){.id = id,
@@ -508,6 +549,7 @@ static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, u
                                      .cost = bl_cost_of_length(m->cost, length, &id)};
 }
 
+/* Reads the pieces of block b into a partner and groups them into parcels. BL_EFAIL: out of memory. */
 static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner *partner, uint32_t b,
                         struct bl_error *e)
 {
@@ -521,8 +563,8 @@ static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner 
             partner->item[partner->size++] = partner_item(m, node->piece[i].id, node->piece[i].length);
     }
     if (partner->size > BL_PARCELS_MAX) {
-        /* The dearest piece comes first, then others at random: these are parcels of their own where there are too
-         * many. */
+        /* A block with many pieces has single parcels for its most expensive piece and 11 random others; the remaining
+         * pieces make runs of nearly equal size. */
         int64_t most = -1;
         for (size_t i = 0; i < partner->size; i++) {
             if (partner->item[i].cost > most) {
@@ -549,13 +591,15 @@ static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner 
     }
     partner->side.room = block->room;
     partner->side.places = (int64_t)m->limits->sequences - block->size;
+    /* One sequence stays, so that no block becomes empty. */
     partner->side.spare = (int64_t)block->size - 1;
     m->exchange.work += block->size;
     return BL_OK;
 }
 
-/* --- meetings --------------------------------------------------------------------------------------------------- */
+/* --- exchanges of sets ------------------------------------------------------------------------------------------ */
 
+/* Reading a block costs its pieces once, for all partners that follow. */
 int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e)
 {
     int code = partner_fill(m, &m->own, block, e);
@@ -564,7 +608,7 @@ int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct 
     return code;
 }
 
-/* Adds what the pieces of a hand that are in the set need of a column, or those that are not. */
+/* Returns what the pieces of a partner that are in the set need of a column; for ~set, what the others need. */
 static int64_t partner_sum_need(const struct bl_exchange_partner *partner, const struct bl_need *need, uint32_t set)
 {
     int64_t sum = 0;
@@ -574,7 +618,7 @@ static int64_t partner_sum_need(const struct bl_exchange_partner *partner, const
     return sum;
 }
 
-/* Whether both blocks keep to the maxima of the columns after an exchange. */
+/* Returns whether both blocks keep to the maxima of the columns after an exchange. */
 static bool block_exchange_fits(const struct bl_block_exchange *m, const uint32_t set[2])
 {
     for (int c = 0; c < m->needs->count; c++) {
@@ -589,6 +633,7 @@ static bool block_exchange_fits(const struct bl_block_exchange *m, const uint32_
 int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, int64_t wish, int64_t tolerance,
                            uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e)
 {
+    /* Both blocks together cannot keep more room than they have; a quarter of the sum each leaves some choice. */
     int64_t half = (m->block[m->own.block].room + m->block[other].room) / 4;
     BL_TRY(partner_fill(m, &m->other, other, e));
     m->own.side.keep = m->other.side.keep = half < m->keep ? half : m->keep;
@@ -597,7 +642,7 @@ int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choi
     return BL_OK;
 }
 
-/* Puts the pieces of a hand back into its block, or, if they are in the set, into the other. */
+/* Puts the pieces of a partner back into its block, or, if they are in the set, into the other block. */
 static void partner_return(struct bl_block_exchange *m, const struct bl_exchange_partner *partner, uint32_t other,
                            uint32_t set)
 {
@@ -614,7 +659,7 @@ static void partner_return(struct bl_block_exchange *m, const struct bl_exchange
     }
 }
 
-/* Takes all pieces out of a block. */
+/* Removes all pieces of a block, and gives its cards back to the unused ones. */
 static void block_exchange_clear(struct bl_block_exchange *m, struct bl_exchange_block *block)
 {
     for (uint32_t c = block->node, next; c != NONE; c = next) {
@@ -634,11 +679,12 @@ void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2],
     block_exchange_clear(m, other);
     partner_return(m, &m->own, m->other.block, set[0]);
     partner_return(m, &m->other, m->own.block, set[1]);
+    /* Rooms and the most expensive pieces were updated piece by piece; the costs move as a sum. */
     own->cost += moved;
     other->cost -= moved;
 }
 
-/* Draws the order anew, since what was exchanged lies together. */
+/* Shuffles each block, since the pieces that an exchange brought lie together. */
 void bl_block_exchange_write(struct bl_block_exchange *m)
 {
     struct bl_draft *d = m->draft;

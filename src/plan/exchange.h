@@ -1,4 +1,4 @@
-/* Exchanges of sequences between the blocks of a draft: swaps, trades, and meetings. */
+/* Exchanges of sequences between the blocks of a draft: exchanges of sets for a wished cost, swaps, and trades. */
 #ifndef BL_BLOCK_EXCHANGE_H
 #define BL_BLOCK_EXCHANGE_H
 
@@ -11,8 +11,8 @@
 
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
-/* An exchange between two blocks: which sequences go over, and which come back, so that a wished cost moves while both
- * blocks keep within their limits. */
+/* An exchange between two blocks: a set of sequences goes over and another set comes back, so that a wished cost moves
+ * while both blocks keep within their limits. */
 
 enum { BL_PARCELS_MAX = 24, BL_CHOICES_MAX = 256 };
 
@@ -50,16 +50,17 @@ struct bl_exchange {
 /* Makes the sets of one side: all, or BL_CHOICES_MAX drawn at random. */
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random);
 
-/* Looks for parcels of another side that, exchanged for parcels of the own one, bring cost `wish` (below 0: take) to
- * the own side: of up to `choices` sets it takes those that come nearest, or the first within `tolerance`. False: no
- * two fit. set: those that leave the own and the other side; *moved: the cost that they bring. */
+/* Looks for parcels of the other side that, exchanged for parcels of the own side, bring the cost `wish` to the own
+ * side (below 0: take it away). Of up to `choices` sets it takes the pair that comes nearest, or the first within
+ * `tolerance`. Returns false if no pair fits. set: the parcels that leave the own side and the other side; *moved: the
+ * cost that they bring to the own side. */
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved);
 
 /* --- swaps -------------------------------------------------------------------------------------------------------- */
 
-/* Swaps: parcels of nearly equal length, of one or two sequences, change places, so that others share a block, and no
- * block becomes fuller than its limit. */
+/* Swaps: parcels of nearly equal length, of one or two sequences, change places. The pairs that share a block change,
+ * and no block exceeds its limit. */
 
 /* Swaps sequences of the blocks from `first` on, and shuffles those of each block. lengths: all sequences that they
  * have, in blocks of at most T units, and of what columns limit; needs may be NULL. is_drawn: they were drawn at
@@ -69,28 +70,33 @@ int bl_swap_sequences(struct bl_draft *d, size_t first, const struct bl_lengths 
 
 /* --- trades ------------------------------------------------------------------------------------------------------- */
 
-/* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. None becomes empty.
- */
+/* Trades: two blocks exchange parcels of up to two sequences, under the maxima of all their loads. Neither block
+ * becomes empty. */
 
-/* Makes the trade that leaves the least excess in both, if that is no more than now. */
+/* Makes the trade that leaves the least excess in both blocks, if that is no more than their excess now. */
 void bl_trade_relieve(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b);
 
-/* Makes any trade of sequences for sequences after which neither has too much. Returns whether there was one. */
+/* Makes any trade of sequences for sequences after which neither block exceeds a maximum. Returns whether there was
+ * one. */
 bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_block *b);
 
-/* --- meetings ----------------------------------------------------------------------------------------------------- */
+/* --- exchanges of sets -------------------------------------------------------------------------------------------- */
 
-/* Two blocks meet to exchange sequences, so that a wished cost moves from one to the other.
+/* Two blocks exchange sequences so that a wished cost moves from one to the other.
  *
- * Blocks change in size, and are scattered in memory where there are many, so that a list of single pieces would cost a
- * cache miss for each. They are lists of cards, one cache line with several pieces each. */
+ * Blocks change in size and are scattered in memory, so a list of single pieces would cost a cache miss for each
+ * piece. Blocks are lists of cards: a card is one cache line with up to 7 pieces.
+ *
+ *     bl_block_exchange_make
+ *     for each block: begin(own), then find(other) until one is found, then apply
+ *     bl_block_exchange_write */
 
 struct bl_exchange_block {
     uint32_t node, size; /* the first card; pieces */
     int64_t cost;
     int64_t room;    /* free units */
-    int64_t dearest; /* of its pieces */
-    int64_t target;  /* this and what follows is the caller's */
+    int64_t dearest; /* cost of its most expensive piece */
+    int64_t target;  /* this and the members below belong to the caller */
     uint8_t idle;
     bool is_above_target, is_in_row;
 };
@@ -104,7 +110,7 @@ struct bl_exchange_node {
     } piece[BL_NODE_PIECES];
 };
 
-/* One of two blocks, with its pieces as they can be exchanged. */
+/* One of two blocks, with its pieces and their parcels. */
 struct bl_exchange_partner {
     uint32_t block;
     struct bl_exchange_item {
@@ -135,17 +141,19 @@ int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, cons
                            struct bl_error *e);
 void bl_block_exchange_free(struct bl_block_exchange *m);
 
-/* Chooses the block that meets others. */
+/* Chooses the own block of the next searches, and makes its sets. */
 int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e);
 
-/* Looks for an exchange with another block that brings about `wish` to it (bl_exchange_find). */
+/* Looks for an exchange with another block that brings about `wish` to the own block (bl_exchange_find). *found:
+ * whether there is one within all limits. */
 int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, int64_t wish, int64_t tolerance,
                            uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e);
 
-/* Makes the exchange that was found. The next meeting must begin anew. */
+/* Makes the exchange that was found. The sets of the own block are then out of date: call bl_block_exchange_begin
+ * before the next search. */
 void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], int64_t moved);
 
-/* Writes the blocks back, each in a random order. */
+/* Writes the blocks back to the draft, the sequences of each in a random order. */
 void bl_block_exchange_write(struct bl_block_exchange *m);
 
 #endif

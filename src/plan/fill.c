@@ -1,3 +1,7 @@
+/* The fills optimal and paper, the table of all fills, and the subproblems that fills solve.
+ *
+ * A subproblem is the set of pieces that may share blocks: all of them, or those of a group. A fill first prepares a
+ * subproblem once, without a seed, and then makes a draft for each seed. */
 #include "plan/fill.h"
 
 #include <stdlib.h>
@@ -14,7 +18,8 @@
 
 /* --- subproblems -------------------------------------------------------------------------------------------------- */
 
-/* Sorts the pieces by group with a counting sort. begin: [groups+1] where each group begins in member[]. */
+/* Sorts the pieces by group with a counting sort into s->member. begin: [groups+1] zeros; afterwards where each group
+ * begins in s->member. BL_EFAIL: out of memory. */
 static int subproblems_sort_members(struct bl_subproblems *s, const struct bl_pieces *pieces, size_t groups,
                                     size_t *begin, struct bl_error *e)
 {
@@ -30,11 +35,13 @@ static int subproblems_sort_members(struct bl_subproblems *s, const struct bl_pi
     for (size_t i = 0; i < all->count; i++)
         if (bl_lengths_has(all, i))
             s->member[begin[bl_pieces_group(pieces, i)]++] = (uint32_t)i;
+    /* Scattering moved each begin to the end of its group, where the next group begins: shifts them back by one. */
     memmove(begin + 1, begin, groups * sizeof *begin);
     begin[0] = 0;
     return BL_OK;
 }
 
+/* All subproblems share the lengths of the caller; they differ in the index alone. */
 int bl_subproblems_make(struct bl_subproblems *s, const struct bl_pieces *pieces, bool split, struct bl_error *e)
 {
     size_t groups = 1;
@@ -84,6 +91,8 @@ void bl_subproblems_free(struct bl_subproblems *s)
 #define FILL_ADDRESS(id, name) &bl_fill_ops_##name,
 const struct bl_fill_ops *const bl_fills[] = {BL_FILL_LIST(FILL_ADDRESS)};
 
+/* Rounded lengths prove no bound, since rounding up can only need more blocks. The search gets an eighth of the work,
+ * as only its bound is used. */
 int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     if (s->h.distinct > BL_DISTINCT_MAX) {
@@ -99,18 +108,19 @@ int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct 
 
 /* --- fill optimal ------------------------------------------------------------------------------------------------- */
 
-/* --fill optimal: as few blocks as the search finds. The patterns that it finds make a draft; then the seed decides
- * anew which sequences share a block. */
+/* --fill optimal: as few blocks as the search finds. Its patterns make a draft, the same numbers of blocks for every
+ * seed; drawing and swaps then decide by the seed which sequences share a block. */
 
 enum {
-    EQUAL_ENOUGH = 1000, /* sequences of each length */
-    DRAWING_SHARE = 16,  /* of the effort */
+    EQUAL_ENOUGH = 1000, /* mean number of sequences of a length from which patterns alone can mix well */
+    DRAWING_SHARE = 16,  /* drawing gets 1/16 of the work */
 };
 
-/* The share of pairs that may meet again, beyond that in a random partition. */
+/* The accepted pair repeat rate beyond that of a random partition. */
 static const double FEW_AGAIN = 0.0005;
 
-/* Keeps patterns for rounded lengths, unless best fit with the exact lengths takes fewer blocks. */
+/* Prepares a histogram with too many lengths. Keeps patterns for rounded lengths, unless best fit with the exact
+ * lengths takes fewer blocks, or reaches the bound. */
 static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const struct bl_limits *limits,
                                    struct bl_error *e)
 {
@@ -130,6 +140,7 @@ static int optimal_prepare_rounded(struct bl_subproblem *s, int64_t bound, const
     return BL_OK;
 }
 
+/* Prepares the patterns of the optimal fill, and raises *bound to what the search proves. */
 static int optimal_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
     if (s->h.distinct > BL_DISTINCT_MAX)
@@ -137,6 +148,7 @@ static int optimal_prepare(struct bl_subproblem *s, int64_t *bound, const struct
     return bl_search_best(&s->patterns, bound, &s->h, limits, e);
 }
 
+/* Adds the blocks of the prepared solution to the draft, before they are mixed. */
 static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                               uint64_t seed, struct bl_error *e)
 {
@@ -144,13 +156,18 @@ static int optimal_draft_kept(struct bl_draft *d, const struct bl_subproblem *s,
                           : bl_draft_patterns(d, &s->patterns, &s->h, &s->lengths, seed, e);
 }
 
+/* Returns n choose 2, in doubles, since n can be 10^9. */
 static double pairs_of(double n)
 {
     return n * (n - 1) / 2;
 }
 
-/* Whether hardly a pair meets again, although the patterns stay: so many sequences are of equal length, and those of
- * one length are not together in few blocks. */
+/* Sets *is_mixed if plans of two seeds share hardly more pairs than random partitions do, although the patterns stay:
+ * so many sequences are of equal length, and those of one length are spread over many blocks. Then drawing and swaps
+ * gain nothing. BL_EFAIL: out of memory.
+ *
+ * Of the N pairs of n sequences of one length, p share a block in each plan, so p * p / N pairs are expected to share
+ * one in both. */
 static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, struct bl_error *e)
 {
     const struct bl_patterns *p = &s->patterns;
@@ -162,7 +179,8 @@ static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, 
     uint32_t *here = calloc(h->distinct, sizeof *here);
     int code = pairs && here ? BL_OK : bl_error_memory(e);
     if (!code) {
-        /* Counts the pairs in a block that are of equal length, by length. here: [distinct] zeros, and left so. */
+        /* pairs[b]: pairs of sequences of length b that share a block. here[b]: sequences of length b in the present
+         * pattern, 0 between patterns. */
         for (size_t i = 0; i < p->count; i++) {
             for (uint32_t k = p->first[i]; k < p->first[i + 1]; k++)
                 pairs[p->bucket[k]] += (double)p->use[i] * here[p->bucket[k]]++;
@@ -180,7 +198,8 @@ static int subproblem_find_mixed(const struct bl_subproblem *s, bool *is_mixed, 
     return code;
 }
 
-/* Replaces the blocks from `first` on by drawn ones, or by others of the same patterns. */
+/* Replaces the blocks from `first` on by drawn ones. Tries to draw all blocks, then only those without a sequence over
+ * 3/4 T, which few others fit beside. If both fail, the blocks of the patterns stay. */
 static int optimal_draw(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
                         size_t wanted, uint64_t seed, enum bl_drawn *drawn, struct bl_error *e)
 {
@@ -201,6 +220,7 @@ static int optimal_draw(struct bl_draft *d, size_t first, const struct bl_subpro
     return code;
 }
 
+/* The patterns give the number of blocks; drawing, if it succeeds, needs no more of them. */
 static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                          const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
@@ -210,6 +230,7 @@ static int optimal_draft(struct bl_draft *d, const struct bl_subproblem *s, cons
         return code;
     size_t blocks = bl_wanted_blocks(wanted, d->blocks - first, d->pieces - pieces);
     enum bl_drawn drawn = BL_DRAWN_NOT;
+    /* Blocks of one sequence, or a single block, leave nothing to mix. */
     bool is_fixed = limits->sequences == 1 || blocks < 2;
     if (!is_fixed)
         code = subproblem_find_mixed(s, &is_fixed, e);
@@ -231,13 +252,14 @@ const struct bl_fill_ops bl_fill_ops_optimal = {.prepare = optimal_prepare, .dra
  *
  * A Fenwick tree over the remaining sequences of each bucket allows drawing one of all that fit in O(log D). */
 
-/* tree[i] sums the i & -i buckets that end with bucket i - 1. */
+/* The remaining sequences as a Fenwick tree: tree[i] sums the i & -i buckets that end with bucket i - 1, so tree[6]
+ * sums buckets 4 and 5. */
 struct remaining {
     size_t distinct;
     uint32_t *tree; /* [distinct+1] */
 };
 
-/* Takes the sequence with `rank` others before it and returns its bucket. */
+/* Takes the sequence with `rank` others before it, in the order of the buckets, and returns its bucket. */
 static size_t remaining_take(struct remaining *r, uint32_t rank)
 {
     size_t bucket = 0, step = 1;
@@ -254,6 +276,7 @@ static size_t remaining_take(struct remaining *r, uint32_t rank)
     return bucket;
 }
 
+/* Makes the tree of a full histogram in linear time, as start[] has the prefix sums. BL_EFAIL: out of memory. */
 static int remaining_make(struct remaining *r, const struct bl_histogram *h, struct bl_error *e)
 {
     r->distinct = h->distinct;
@@ -265,6 +288,7 @@ static int remaining_make(struct remaining *r, const struct bl_histogram *h, str
     return BL_OK;
 }
 
+/* The state of the paper fill. h, ids: the caller's. */
 struct paper {
     const struct bl_histogram *h;
     struct remaining remaining;
@@ -273,11 +297,12 @@ struct paper {
     struct bl_random random;
 };
 
-/* Fills one block after the last; returns the number of its pieces. */
+/* Fills one block after the last one of the draft, which the caller closes. Returns the number of its pieces. */
 static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits)
 {
     size_t size = 0;
     for (int64_t room = limits->T; size < limits->sequences;) {
+        /* fit: sequences that fit into the room, a prefix sum of the tree. */
         uint32_t fit = 0;
         for (size_t i = bl_histogram_below(paper->h, room); i > 0; i &= i - 1)
             fit += paper->remaining.tree[i];
@@ -290,6 +315,7 @@ static size_t paper_draw_block(struct bl_draft *d, struct paper *paper, const st
     return size;
 }
 
+/* Draws blocks until all sequences of the histogram have one, and shuffles each. BL_EFAIL: out of memory. */
 static int paper_draw_blocks(struct bl_draft *d, struct paper *paper, const struct bl_limits *limits, uint64_t seed,
                              struct bl_error *e)
 {

@@ -1,5 +1,5 @@
-/* The fills: how a strategy that packs chooses sequences for a block, and the subproblems that they solve. To add one,
- * see docs/adding-a-strategy.md. */
+/* The fills: a fill decides which sequences share a block, and solves one subproblem at a time. To add one, see
+ * docs/adding-a-strategy.md. */
 #ifndef BL_FILL_H
 #define BL_FILL_H
 
@@ -14,7 +14,8 @@
 
 /* --- subproblems -------------------------------------------------------------------------------------------------- */
 
-/* The pieces that may share blocks, which are planned one group after the other. */
+/* A subproblem has the pieces that may share blocks: all, or those of one group. Groups are planned one after the
+ * other. */
 
 struct bl_subproblem {
     struct bl_lengths lengths;
@@ -31,17 +32,17 @@ struct bl_subproblems {
     uint32_t *member; /* pieces by group; NULL: one subproblem has all pieces */
 };
 
-/* A subproblem for each group that has pieces; one for all pieces unless `split`. Only their lengths are set. BL_EFAIL:
- * out of memory; *s must still be freed. */
+/* Makes a subproblem for each group that has pieces if `split`, otherwise one for all pieces. Sets their lengths only,
+ * which refer to the arrays of *pieces. BL_EFAIL: out of memory; *s must still be freed. */
 int bl_subproblems_make(struct bl_subproblems *s, const struct bl_pieces *pieces, bool split, struct bl_error *e);
 void bl_subproblems_free(struct bl_subproblems *s);
 
-/* Frees all but the lengths of one. */
+/* Frees everything except the lengths of one subproblem, which belong to the caller. */
 void bl_subproblem_free(struct bl_subproblem *s);
 
 /* --- fills -------------------------------------------------------------------------------------------------------- */
 
-/* Errors of both functions: BL_EFAIL, out of memory. */
+/* The functions of a fill. Both return BL_EFAIL if memory runs out. */
 struct bl_fill_ops {
     bool is_random; /* the number of blocks varies by seed; not with --order keep */
     /* Computes what is the same for every seed, from s->lengths and s->h: stores in *s what draft needs, and raises
@@ -57,14 +58,14 @@ struct bl_fill_ops {
 BL_FILL_LIST(BL_FILL_DECLARE)
 #undef BL_FILL_DECLARE
 
-/* The optimal fill where columns have a maximum, too. */
+/* The optimal fill for pieces with needs, where columns have maxima, too. */
 extern const struct bl_fill_ops bl_fill_ops_vector;
 
 /* Indexed by enum bl_fill. */
 extern const struct bl_fill_ops *const bl_fills[BL_FILL_COUNT];
 
-/* A `prepare` for fills that need no patterns: keeps the histogram, with at most BL_DISTINCT_MAX lengths, and searches
- * for a better bound within limits. */
+/* Prepares a fill that needs no patterns: keeps the histogram, with at most BL_DISTINCT_MAX lengths, and searches for
+ * a better bound within limits. */
 int bl_fill_prepare_bound(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e);
 
 #endif

@@ -1,3 +1,8 @@
+/* Sets of small numbers, histograms of lengths, lower bounds, and the open blocks of best fit: the data structures on
+ * which every search for blocks is built.
+ *
+ * The lengths 5, 3, 5, 8 give the buckets length = {3, 5, 8} with start = {0, 1, 3, 4}. A search works on 3 buckets
+ * instead of 4 sequences, and in practice on 10^4 instead of 10^8. */
 #include "plan/histogram.h"
 
 #include <stdlib.h>
@@ -9,6 +14,7 @@
 
 /* --- bitset ------------------------------------------------------------------------------------------------------- */
 
+/* Returns the number of 64-bit words for so many bits. */
 static size_t bitset_words(size_t bits)
 {
     return (bits + 63) / 64;
@@ -18,6 +24,7 @@ int bl_bitset_make(struct bl_bitset *m, size_t size, struct bl_error *e)
 {
     *m = (struct bl_bitset){0};
     size_t total = 0, offset[BL_BITSET_LEVELS];
+    /* The levels shrink by 64 until one word is left: 6 levels reach 2^36 numbers. */
     for (size_t bits = size ? size : 1;; bits = bitset_words(bits)) {
         m->size[m->levels] = bits;
         offset[m->levels++] = total;
@@ -41,6 +48,7 @@ void bl_bitset_free(struct bl_bitset *m)
     *m = (struct bl_bitset){0};
 }
 
+/* Sets the bit of every level; the words above may have theirs already. */
 void bl_bitset_add(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64)
@@ -51,17 +59,20 @@ void bl_bitset_remove(struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels; l++, i /= 64) {
         m->level[l][i / 64] &= ~(UINT64_C(1) << i % 64);
+        /* The word still has members, so the levels above stay as they are. */
         if (m->level[l][i / 64])
             return;
     }
 }
 
+/* Goes up while no bit is left in the word, then down to the first bit of the word that was found. */
 size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
 {
     for (int l = 0; l < m->levels && i < m->size[l]; l++) {
         uint64_t word = m->level[l][i / 64] & ~UINT64_C(0) << i % 64;
         if (word) {
             size_t found = i / 64 * 64 + (size_t)__builtin_ctzll(word);
+            /* Goes down to the lowest level: a set bit above promises a bit in the word below. */
             for (; l > 0; l--)
                 found = found * 64 + (size_t)__builtin_ctzll(m->level[l - 1][found]);
             return found;
@@ -71,6 +82,7 @@ size_t bl_bitset_next(const struct bl_bitset *m, size_t i)
     return BL_BITSET_NONE;
 }
 
+/* The mirror image of bl_bitset_next, from the highest bit of each word. */
 size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
 {
     if (i >= m->size[0])
@@ -94,6 +106,7 @@ size_t bl_bitset_previous(const struct bl_bitset *m, size_t i)
 
 enum { TABLE_MIN = 1 << 16 }; /* entries that a table over the leading bits may always have */
 
+/* Returns the longest planned length in units, 0 if there is none. The local copy of *all stays in registers. */
 static int64_t lengths_longest(const struct bl_lengths *all)
 {
     const struct bl_lengths lengths = *all;
@@ -104,6 +117,7 @@ static int64_t lengths_longest(const struct bl_lengths *all)
     return longest;
 }
 
+/* One entry more than needed, so that malloc never gets 0. */
 int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_error *e)
 {
     *h = (struct bl_histogram){.length = malloc((distinct + 1) * sizeof *h->length),
@@ -116,6 +130,7 @@ int bl_histogram_reserve(struct bl_histogram *h, size_t distinct, struct bl_erro
     return BL_OK;
 }
 
+/* Counts the lengths in a table with an entry for each length up to `longest`. */
 static int histogram_count_table(struct bl_histogram *h, const struct bl_lengths *all, int64_t longest,
                                  struct bl_error *e)
 {
@@ -142,6 +157,8 @@ int bl_histogram_make(struct bl_histogram *h, const struct bl_lengths *lengths, 
     *h = (struct bl_histogram){0};
     if (lengths->cap < TABLE_MIN)
         return histogram_count_table(h, lengths, lengths->cap, e);
+    /* A table costs time for each possible length, a radix sort for each sequence: the table pays up to two possible
+     * lengths a sequence, and always if it is tiny. */
     int64_t longest = lengths_longest(lengths);
     if ((uint64_t)longest < TABLE_MIN / 64 || (uint64_t)longest / 2 < lengths->count)
         return histogram_count_table(h, lengths, longest, e);
@@ -182,6 +199,7 @@ size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit)
     return bl_histogram_below_between(h, limit, 0, h->distinct);
 }
 
+/* A binary search for the first bucket with a longer length than the limit. */
 size_t bl_histogram_below_between(const struct bl_histogram *h, int64_t limit, size_t low, size_t high)
 {
     while (low < high) {
@@ -198,29 +216,35 @@ void bl_histogram_coarsen(struct bl_histogram *h, size_t distinct)
 {
     if (h->distinct <= distinct)
         return;
+    /* Lengths that agree in all except the last `shift` bits become one: at most `distinct` values remain. */
     uint32_t longest = h->length[h->distinct - 1], shift = 0;
     while (longest >> shift >= distinct)
         shift++;
     size_t n = 0;
     for (size_t b = 0; b < h->distinct; b++) {
+        /* The longest of the lengths with the same leading bits replaces all: rounding up keeps blocks valid. */
         if (b + 1 < h->distinct && (h->length[b] - 1) >> shift == (h->length[b + 1] - 1) >> shift)
-            continue; /* the longest of a run of equal lengths stands for all */
+            continue;
         h->length[n] = h->length[b];
         h->start[++n] = h->start[b + 1];
     }
     h->distinct = n;
+    /* Shrinks both arrays: 10^8 distinct lengths become 10^6. */
     uint32_t *length = realloc(h->length, (n + 1) * sizeof *length),
              *start = realloc(h->start, (n + 1) * sizeof *start);
     h->length = length ? length : h->length; /* memory that cannot be shrunk stays as it is */
     h->start = start ? start : h->start;
 }
 
-/* first[k]: the first bucket whose length has leading bits k or more. */
+/* A table that shortens the search of a bucket: first[k] is the first bucket whose length has the leading bits k or
+ * more. */
 struct bl_prefix_table {
     int shift;
     uint32_t *first;
 };
 
+/* Makes the table with up to a quarter as many entries as there are lengths, so that it takes 1 byte a length, or
+ * small enough for the cache. */
 static int prefix_table_make(struct bl_prefix_table *t, const struct bl_histogram *h, size_t count, struct bl_error *e)
 {
     size_t limit = count / 4 > TABLE_MIN ? count / 4 : 8 * count + 64 < TABLE_MIN ? 8 * count + 64 : TABLE_MIN;
@@ -257,9 +281,11 @@ static size_t prefix_table_find(const struct bl_histogram *h, const struct bl_pr
 
 /* Writes every id to the next position of its bucket. Local copies, which the writes cannot alias, stay in
  * registers. */
+/* Writes each id to the next free place of its bucket. */
 static void histogram_scatter(const struct bl_histogram *h, const struct bl_prefix_table *t,
                               const struct bl_lengths *all, uint32_t *next, uint32_t *ids)
 {
+    /* Copies, which writes into ids and next cannot change, stay in registers. */
     const struct bl_lengths lengths = *all;
     const struct bl_histogram histogram = *h;
     const struct bl_prefix_table table = *t;
@@ -269,6 +295,8 @@ static void histogram_scatter(const struct bl_histogram *h, const struct bl_pref
                 (uint32_t)bl_lengths_id(&lengths, i);
 }
 
+/* The ids are scattered in the order of the lengths, then shuffled within each bucket: the result depends on the seed
+ * and the order of the lengths alone. */
 int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *lengths, uint64_t seed, uint32_t **ids,
                      struct bl_error *e)
 {
@@ -294,14 +322,16 @@ int bl_histogram_ids(const struct bl_histogram *h, const struct bl_lengths *leng
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
+/* Rounds up without an overflow of steps + T - 1. */
 int64_t bl_bound_steps(const struct bl_histogram *h, int64_t T)
 {
     int64_t steps = bl_histogram_steps(h);
     return steps / T + (steps % T > 0);
 }
 
-/* A block holds at most two lengths over T/3, and only one over T/2. Counts how many of the others can share a block
- * with those over T/2: the longest have the least room, so they choose first, among the shortest. */
+/* Returns the bound of the lengths over T/3 alone. A block holds at most two of these, and only one over T/2. Counts
+ * how many of the others can share a block with one over T/2: the longest have the least room, so they choose first,
+ * among the shortest. The rest share blocks in pairs. */
 static int64_t bound_by_matching(const struct bl_histogram *h, int64_t T)
 {
     size_t third = bl_histogram_below(h, T / 3), half = bl_histogram_below(h, T / 2), shorter = third;
@@ -322,12 +352,14 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 {
     int64_t best = bl_bound_steps(h, T), pairs = bound_by_matching(h, T);
     size_t half = bl_histogram_below(h, T / 2);
+    /* L2 for every threshold K, from T/2 down. */
     int64_t large = h->start[h->distinct] - h->start[half]; /* lengths over T/2 */
     int64_t room = 0;                                       /* beside the large lengths of at most T - K */
     int64_t small = 0;                                      /* steps of the lengths from K to T/2 */
     size_t beside = half;
     if (large > best)
         best = large;
+    /* K falls from one length to the next shorter one, so both sums are updated and never recomputed. */
     for (size_t b = half; b-- > 0;) {
         int64_t K = h->length[b];
         small += K * bl_histogram_count(h, b);
@@ -344,9 +376,11 @@ int64_t bl_bound_blocks(const struct bl_histogram *h, int64_t T)
 int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const struct bl_histogram *h, int64_t T,
                      int64_t max_sequences, struct bl_error *e)
 {
+    /* A block with at most max_sequences sequences gives a bound by their number, too. */
     int64_t by_number = ((int64_t)h->start[h->distinct] + max_sequences - 1) / max_sequences;
     int64_t by_units = bl_bound_blocks(h, (T + lengths->unit - 1) / lengths->unit);
     *bound = by_number > by_units ? by_number : by_units;
+    /* Otherwise the last part of a block, shorter than a unit, counts for the bound on exact steps. */
     if (T % lengths->unit == 0)
         return BL_OK;
     struct bl_lengths steps = *lengths;
@@ -362,6 +396,7 @@ int bl_bound_lengths(int64_t *bound, const struct bl_lengths *lengths, const str
 
 /* --- open blocks -------------------------------------------------------------------------------------------------- */
 
+/* 8 KiB of groups: a change moves at most one chunk, and a list of 10^8 groups has 2 * 10^5 chunks. */
 enum { CHUNK = 512 };
 
 struct bl_open_chunk {
@@ -369,7 +404,8 @@ struct bl_open_chunk {
     struct bl_open_group group[CHUNK];
 };
 
-/* Returns the first place with at least `room`; its chunk is r->chunks if there is none. */
+/* Returns the first place whose room is at least `room`, by a binary search over the chunks and another in the chunk;
+ * its chunk is r->chunks if there is none. */
 static struct bl_open_place open_blocks_search(const struct bl_open_blocks *r, uint32_t room)
 {
     struct bl_open_place place = {0, 0};
@@ -401,6 +437,7 @@ struct bl_open_group *bl_open_blocks_find(const struct bl_open_blocks *r, uint32
     return place->chunk < r->chunks ? &r->chunk[place->chunk]->group[place->index] : NULL;
 }
 
+/* Frees a chunk that becomes empty, so that searches can rely on a last group in each chunk. */
 void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
 {
     struct bl_open_chunk *c = r->chunk[place.chunk];
@@ -413,7 +450,7 @@ void bl_open_blocks_remove(struct bl_open_blocks *r, struct bl_open_place place)
     memmove(r->chunk + place.chunk, r->chunk + place.chunk + 1, (r->chunks - place.chunk) * sizeof *r->chunk);
 }
 
-/* Inserts an empty chunk at index. */
+/* Inserts an empty chunk at index. BL_EFAIL: out of memory; the list is then unchanged. */
 static int open_blocks_add_chunk(struct bl_open_blocks *r, size_t index, struct bl_error *e)
 {
     if (BL_ARRAY_RESERVE(r->chunk, r->capacity, r->chunks + 1, e))

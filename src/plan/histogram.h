@@ -1,5 +1,5 @@
-/* What the search for blocks is made of: sets of small numbers, the histogram of the planned lengths, the bounds that
- * follow from it, and the open blocks by room. */
+/* The data structures of the search for blocks: sets of small numbers, the histogram of the planned lengths, the lower
+ * bounds that follow from the histogram, and the open blocks by room. */
 #ifndef BL_HISTOGRAM_H
 #define BL_HISTOGRAM_H
 
@@ -77,7 +77,7 @@ int64_t bl_histogram_steps(const struct bl_histogram *h);
 /* Returns the number of buckets with lengths up to limit. */
 size_t bl_histogram_below(const struct bl_histogram *h, int64_t limit);
 
-/* The same if that number is known to be low to high. */
+/* Returns the same if that number is known to lie between low and high. */
 size_t bl_histogram_below_between(const struct bl_histogram *h, int64_t limit, size_t low, size_t high);
 
 /* Rounds lengths up, by less than longest / distinct, so that at most `distinct` of them differ. */

@@ -1,7 +1,9 @@
-/* The order of the columns decides how many entries the steps have. Earlier steps add nothing to a column without an
- * entry in their rows. So first come columns that have a row to themselves, repeatedly as others are removed; last, in
- * reverse, those left with a single row. Only the columns in between need arithmetic, and patterns of blocks have few
- * of these (Suhl and Suhl, 1990, do the same for triangular factors). */
+/* Factorises the basis of the simplex into steps, and multiplies vectors by its inverse.
+ *
+ * The order of the columns decides how many entries the steps have. Earlier steps add nothing to a column without an
+ * entry in their rows. So columns that have a row to themselves come first, repeatedly as others are removed; columns
+ * with a single remaining row come last, in reverse. Only the columns in between need arithmetic, and patterns of
+ * blocks have few of these (Suhl and Suhl, 1990, do the same for triangular factors). */
 #include "plan/inverse.h"
 
 #include <math.h>
@@ -38,18 +40,21 @@ static int inverse_reserve(struct bl_inverse *v, size_t entries, struct bl_error
     return BL_ARRAY_RESERVE(v->value, v->value_capacity, v->entries + entries, e);
 }
 
+/* Adds an entry to the step in progress; inverse_reserve has made room for it. */
 static void inverse_add_entry(struct bl_inverse *v, uint32_t row, double value)
 {
     v->row[v->entries] = row;
     v->value[v->entries++] = value;
 }
 
+/* Ends the step in progress: r is its pivot row. */
 static void inverse_end_step(struct bl_inverse *v, uint32_t r)
 {
     v->pivot[v->steps++] = r;
     v->first[v->steps] = v->entries;
 }
 
+/* The step is the unit matrix with column r replaced: 1 / column[r] in row r, -column[i] / column[r] in the others. */
 int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, struct bl_error *e)
 {
     BL_TRY(inverse_reserve(v, v->rows, e));
@@ -61,6 +66,7 @@ int bl_inverse_update(struct bl_inverse *v, const double *column, uint32_t r, st
     return BL_OK;
 }
 
+/* Applies the steps from `step` on. A zero at the pivot makes a step the identity, which is the common case. */
 static void inverse_ftran_from(const struct bl_inverse *v, size_t step, double *x)
 {
     for (; step < v->steps; step++) {
@@ -78,6 +84,7 @@ void bl_inverse_ftran(const struct bl_inverse *v, double *x)
     inverse_ftran_from(v, 0, x);
 }
 
+/* The product from the left applies the steps in reverse, and each changes only the entry at its pivot. */
 void bl_inverse_btran(const struct bl_inverse *v, double *x)
 {
     for (size_t step = v->steps; step-- > 0;) {
@@ -102,6 +109,8 @@ struct elimination {
     double *work;    /* [rows] a column during its step, otherwise zeros */
 };
 
+/* Makes the lists of columns by row with a counting sort. On BL_EFAIL (out of memory) the caller still frees the
+ * arrays. */
 static int elimination_make(struct elimination *x, const struct bl_sparse *m, uint32_t *row_of, struct bl_error *e)
 {
     size_t n = m->rows, entries = m->first[n];
@@ -115,6 +124,7 @@ static int elimination_make(struct elimination *x, const struct bl_sparse *m, ui
     x->work = calloc(n + 1, sizeof *x->work);
     if (!x->begin || !x->beside || !x->in_row || !x->in_column || !x->order || !x->queue || !x->work)
         return bl_error_memory(e);
+    /* Shifted by two: the loop that lists the columns advances begin[r + 1], which then is where row r ends. */
     for (size_t k = 0; k < entries; k++)
         x->begin[m->row[k] + 2]++;
     for (size_t r = 0; r < n; r++) {
@@ -130,6 +140,7 @@ static int elimination_make(struct elimination *x, const struct bl_sparse *m, ui
     return BL_OK;
 }
 
+/* Takes column c with pivot row r, and reduces the counts of the rows and columns that remain. */
 static void elimination_assign(struct elimination *x, uint32_t c, uint32_t r)
 {
     x->row_of[c] = r;
@@ -149,6 +160,7 @@ static void elimination_assign_front(struct elimination *x)
             x->queue[n++] = r;
     for (; next < n; next++) {
         uint32_t r = x->queue[next];
+        /* Another column has taken the row since it was queued. */
         if (x->in_row[r] != 1)
             continue;
         uint32_t at = x->begin[r];
@@ -172,6 +184,7 @@ static void elimination_assign_back(struct elimination *x)
             x->queue[n++] = c;
     for (; next < n; next++) {
         uint32_t c = x->queue[next];
+        /* Another row has been taken since, and the column has none left. */
         if (x->in_column[c] != 1)
             continue;
         uint32_t at = x->m->first[c];
@@ -186,7 +199,8 @@ static void elimination_assign_back(struct elimination *x)
     }
 }
 
-/* Adds a column unchanged: no earlier step has its pivot in a row of the column. */
+/* Adds the step of a column as it is in the matrix: no earlier step has its pivot in a row of the column, so the
+ * product of the earlier steps leaves it unchanged. */
 static int elimination_step_triangular(const struct elimination *x, struct bl_inverse *v, uint32_t c,
                                        struct bl_error *e)
 {
@@ -202,14 +216,18 @@ static int elimination_step_triangular(const struct elimination *x, struct bl_in
     return BL_OK;
 }
 
+/* Adds the step of a column after the earlier steps are applied to it. *regular: false if no entry is left that could
+ * be a pivot, so that the matrix is singular. */
 static int elimination_step_general(struct elimination *x, struct bl_inverse *v, uint32_t c, bool *regular,
                                     struct bl_error *e)
 {
     const struct bl_sparse *m = x->m;
     for (uint32_t k = m->first[c]; k < m->first[c + 1]; k++)
         x->work[m->row[k]] = m->value[k];
+    /* The first x->front steps have their pivots in rows without an entry of this column. */
     inverse_ftran_from(v, x->front, x->work);
-    /* The pivot is the remaining row with the fewest columns of those whose entry is large enough. */
+    /* Markowitz with a threshold: of the rows whose entry is at least STABLE of the largest, the one with the fewest
+     * columns, so that later steps stay sparse. */
     uint32_t r = NONE;
     double largest = 0;
     for (size_t i = 0; i < x->m->rows; i++)
@@ -236,7 +254,8 @@ int bl_inverse_factor(struct bl_inverse *v, const struct bl_sparse *m, uint32_t 
     if (!code) {
         elimination_assign_front(&x);
         elimination_assign_back(&x);
-        /* Orders the remaining columns by their number of rows: counting sort. */
+        /* Orders the remaining columns by their number of rows with a counting sort: sparse ones first keep the later
+         * ones sparse. */
         size_t n = x.m->rows, at = x.front;
         memset(x.queue, 0, (n + 2) * sizeof *x.queue);
         for (uint32_t c = 0; c < n; c++)

@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 
-/* A matrix by columns: the entries of column c are those from first[c] to first[c + 1] - 1. */
+/* A square matrix by columns: the entries of column c are row[k] and value[k] for k = first[c] .. first[c + 1] - 1.
+ * The arrays belong to the caller. */
 struct bl_sparse {
     size_t rows; /* equal to the number of columns */
     uint32_t *first;
@@ -19,6 +20,8 @@ struct bl_sparse {
     double *value;
 };
 
+/* The steps, in the order in which a vector passes them. A step's entries replace the column `pivot` of the unit
+ * matrix. */
 struct bl_inverse {
     size_t rows;
     size_t steps, pivot_capacity, first_capacity;

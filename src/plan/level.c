@@ -1,3 +1,9 @@
+/* Brings the costs of the blocks of a draft to one level by exchanges of sequences.
+ *
+ * Ranks wait for the most expensive block of a step, so equal costs save training time. Each round sorts the blocks by
+ * their distance from the target and tries exchanges between expensive and cheap ones (plan/exchange.h). A block with
+ * a very long sequence cannot reach the level; such blocks are put into rows of equals, so that they wait for each
+ * other only. */
 #include "plan/level.h"
 
 #include <stdlib.h>
@@ -10,13 +16,13 @@
 
 enum {
     ROUNDS = 24,
-    PARTNERS = 5,         /* that a block meets in a round, if many are off; with each it tries more */
-    PARTNERS_MAX = 60,    /* if few are */
+    PARTNERS = 5,         /* blocks with which a block tries an exchange in a round, if many are off their targets */
+    PARTNERS_MAX = 60,    /* the same, if few are off */
     TOLERANCE_PART = 400, /* of the level: blocks within it are left alone */
     CHEAP = 4,            /* tolerances below the target: a cheap block keeps no rank waiting */
-    IDLE_MAX = 6,         /* rounds in vain, after which a raised block is left alone */
-    RAISE_PART = 4,       /* of the level: a block in a row of dearer ones is raised by no more */
-    WORK = 220,           /* for each piece; a fifth of it for the rows */
+    IDLE_MAX = 6,         /* rounds without an exchange, after which a block above its target is left alone */
+    RAISE_PART = 4,       /* of the level: the target of a block in a row is at most so much above its cost */
+    WORK = 220,           /* sets for each piece; the pass over the rows may use a fifth */
     WORK_LEAST = 300000000
 };
 
@@ -31,11 +37,14 @@ struct levelling {
     int partners, shift;             /* shift: of excesses, to 32 bits */
 };
 
+/* Returns by how much block b costs more than its target; negative if it costs less. */
 static int64_t level_excess(const struct levelling *v, uint32_t b)
 {
     return v->m.block[b].cost - v->m.block[b].target;
 }
 
+/* The tolerance is wider below the target: a cheap block makes no rank wait, an expensive one makes all others wait.
+ */
 static bool level_is_off(const struct levelling *v, uint32_t b)
 {
     int64_t excess = level_excess(v, b);
@@ -44,7 +53,8 @@ static bool level_is_off(const struct levelling *v, uint32_t b)
 
 /* --- one block -------------------------------------------------------------------------------------------------- */
 
-/* Draws a block that lacks about what this one has too much, or any block. */
+/* Draws a block whose cost is below its target by about `excess`, from the neighbours of that place in `order`; or any
+ * block, if is_any. `order` is that of the beginning of the round, so costs may have changed since. */
 static uint32_t level_draw_partner(struct levelling *v, int64_t excess, bool is_any)
 {
     size_t low = 0, high = v->count;
@@ -63,18 +73,24 @@ static uint32_t level_draw_partner(struct levelling *v, int64_t excess, bool is_
     return v->member[v->order[first + bl_random_below(&v->m.random, width)] & UINT32_MAX];
 }
 
+/* In doubles: the square of a cost can exceed 63 bits. */
 static double level_square(int64_t excess)
 {
     return (double)excess * (double)excess;
 }
 
-/* Exchanges with another block what brings at least one of the two to its target, or as near as sets allow. */
+/* Exchanges sets of sequences with another block so that one of the two reaches its target, or comes as near as the
+ * sets allow. An exchange is made only if the sum of the squares of both excesses falls. *gained: whether it was made.
+ */
 static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int choices, bool *gained, struct bl_error *e)
 {
     int64_t mine = level_excess(v, own), its = level_excess(v, other), moved;
+    /* Wishes of opposite excesses: the smaller of the two, so that one block reaches its target and the other does not
+     * pass its own. */
     int64_t wish = mine > 0 ? (its < -mine ? -mine : its) : (its > -mine ? -mine : its);
     uint32_t set[2];
     bool found;
+    /* Two blocks on the same side of their targets share the difference equally. */
     if ((mine > 0) == (its > 0))
         wish = (its - mine) / 2;
     int code = bl_block_exchange_find(&v->m, other, choices, wish, v->tolerance / 2, set, &moved, &found, e);
@@ -85,7 +101,8 @@ static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int cho
     return code;
 }
 
-/* A block that is off its target meets others. */
+/* Tries exchanges of a block that is off its target with v->partners others: drawn in turn near the opposite excess,
+ * and from all blocks. */
 static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
 {
     bool gained = true, ever = false;
@@ -94,6 +111,7 @@ static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
         uint32_t other = level_draw_partner(v, level_excess(v, own), i % 2);
         if (other == own || (level_excess(v, own) > 0) != (level_excess(v, own) > level_excess(v, other)))
             continue;
+        /* The sets of the own block are still valid unless an exchange changed its sequences. */
         if (gained)
             code = bl_block_exchange_begin(&v->m, own, e);
         if (!code)
@@ -106,7 +124,8 @@ static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
 
-/* Returns by how much the blocks are off their targets, and counts those that are. Raised ones cannot be held to it. */
+/* Returns the sum of the excesses, without sign, of the blocks that are off, and sets *off to their number. Blocks
+ * whose most expensive sequence alone exceeds the level do not count, since no exchange brings them to it. */
 static double level_measure(const struct levelling *v, size_t *off)
 {
     double sum = 0;
@@ -122,6 +141,8 @@ static double level_measure(const struct levelling *v, size_t *off)
     return sum;
 }
 
+/* Sorts the blocks by excess, and tries exchanges for those that are off, the most expensive first. off: their number;
+ * the fewer there are, the more partners each may try. */
 static int level_round(struct levelling *v, size_t off, struct bl_error *e)
 {
     int code = BL_OK;
@@ -134,6 +155,7 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
         v->least = excess < v->least ? excess : v->least;
         most = excess > most ? excess : most;
     }
+    /* Excesses take 32 bits in the words that are sorted; their lowest bits are dropped if they need more. */
     for (v->shift = 0; (uint64_t)(most - v->least) >> v->shift > UINT32_MAX;)
         v->shift++;
     for (size_t i = 0; i < v->count; i++)
@@ -147,7 +169,8 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
     return code;
 }
 
-/* Sets the target of all blocks to the mean of those that can reach it. */
+/* Sets the target of all blocks to the mean cost of those that can reach it. A block that holds a sequence which alone
+ * costs more than the level cannot, and is left out of the mean. */
 static void level_set_targets(struct levelling *v)
 {
     double sum = 0;
@@ -167,6 +190,8 @@ static void level_set_targets(struct levelling *v)
         v->m.block[v->member[i]].target = v->level;
 }
 
+/* Runs rounds until no block is off, the work is used up, or a round gains less than 5 %. is_first: targets follow the
+ * mean after each round; later, rows have fixed targets. */
 static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
 {
     size_t off;
@@ -186,7 +211,8 @@ static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
 
 /* --- one group -------------------------------------------------------------------------------------------------- */
 
-/* Exchanges sequences so that a full block has room afterwards, whatever the costs become. */
+/* Makes one exchange after which both blocks have v->m.keep units of room, within an eighth of the level of no change
+ * in cost. The later rounds repair the costs. */
 static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, struct bl_error *e)
 {
     uint32_t set[2];
@@ -200,8 +226,8 @@ static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, st
     return code;
 }
 
-/* Gives blocks that are full a share of the room of those that have much. Where nothing is free, hardly any two sets of
- * sequences can be exchanged. */
+/* Gives full blocks a part of the room of those with more than 4 times the mean. Without free units, hardly any two
+ * sets of sequences can be exchanged. */
 static int level_share_room(struct levelling *v, struct bl_error *e)
 {
     double sum = 0;
@@ -249,7 +275,10 @@ static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
                 v->m.block[v->member[i]].target = v->level;
         return level_rounds(v, false, e);
     }
-    /* Sets the level that all can reach, if every block costs no less than with its dearest sequence alone. */
+    /* Finds the level by water filling: every block costs at least its most expensive sequence. From the most
+     * expensive minimum down, a block whose minimum exceeds the mean of the others keeps that minimum, and the others
+     * share the remaining cost. Minima 10, 3, 2 and a sum of 18: the first keeps 10, the level is (18 - 10) / 2 = 4.
+     */
     double sum = 0;
     for (size_t i = 0; i < v->count; i++) {
         const struct bl_exchange_block *b = &v->m.block[v->member[i]];
@@ -266,13 +295,15 @@ static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
     return level_rounds(v, true, e);
 }
 
+/* Returns the group of a block, which all its sequences share. */
 static uint32_t level_group_of(const struct levelling *v, size_t block)
 {
     const struct bl_draft *d = v->m.draft;
     return bl_pieces_group(v->l->cost->pieces, d->sequence[d->first[block]]);
 }
 
-/* Levels the blocks of each group; they follow one another in a draft. */
+/* Levels each group on its own: sequences of different groups never share a block, and the blocks of a group follow
+ * one another in a draft. Empty blocks are last. */
 static int level_groups(struct levelling *v, bool is_first, struct bl_error *e)
 {
     size_t blocks = v->m.draft->blocks;
@@ -290,7 +321,7 @@ static int level_groups(struct levelling *v, bool is_first, struct bl_error *e)
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Sorts all blocks by cost into `order`. Returns the number of those that are not empty. */
+/* Sorts the blocks that are not empty into `order` by the leading 32 bits of their costs. Returns their number. */
 static size_t level_sort_all(struct levelling *v)
 {
     size_t full = 0;
@@ -305,8 +336,9 @@ static size_t level_sort_all(struct levelling *v)
     return full;
 }
 
-/* Cuts the blocks that cost more than their target into rows, and gives those of a row the cost of its dearest as their
- * target. Returns whether there are any. */
+/* Cuts the blocks above their targets into rows of `row` blocks, from the most expensive on, and sets the targets of a
+ * row to the cost of its most expensive block. Blocks of a step of training then cost alike, and no rank waits
+ * although they cost more than the mean. Returns whether there are any rows. */
 static bool level_set_rows(struct levelling *v)
 {
     size_t left = level_sort_all(v), row = v->l->row;
@@ -331,6 +363,7 @@ static bool level_set_rows(struct levelling *v)
     return any;
 }
 
+/* Two passes: the first brings the blocks to one level, the second levels the rows of those that cannot reach it. */
 int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_error *e)
 {
     struct levelling *v = calloc(1, sizeof *v);

@@ -1,5 +1,5 @@
-/* Levelling: exchanges sequences between the blocks of a draft, so that all blocks cost alike, as far as their longest
- * sequences allow. */
+/* Levels the costs of blocks: exchanges sequences between the blocks of a draft, so that all blocks cost alike, as far
+ * as their most expensive sequences allow. */
 #ifndef BL_LEVEL_H
 #define BL_LEVEL_H
 
@@ -17,12 +17,13 @@ struct bl_level {
     const struct bl_limits *limits;
     const struct bl_needs *needs;
     size_t
-        row; /* blocks that are worked on at the same time: those that cost more than others come in rows of equals */
+        row; /* blocks of one step: blocks above the level come in rows of so many that cost alike; up to 1: no rows */
     uint64_t seed;
 };
 
-/* The number of blocks stays, and so do the empty blocks at the end. Sequences of different groups meet no more than
- * before. Memory: 9 bytes a piece and 128 a block. BL_EFAIL: out of memory. */
+/* Levels the blocks of *d in place. The number of blocks stays, and so do the empty blocks at the end. Sequences of
+ * different groups share no block unless they did before. The result depends on the seed and the draft alone. Memory:
+ * 9 bytes a piece and 128 a block. BL_EFAIL: out of memory. */
 int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_error *e);
 
 #endif

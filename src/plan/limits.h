@@ -1,4 +1,5 @@
-/* The limits of a block and of the search for blocks, the lengths to plan, and the alignment of their starts. */
+/* The problem of packing: the limits of a block and of the search, the lengths to plan, and the alignment of their
+ * starts. */
 #ifndef BL_LIMITS_H
 #define BL_LIMITS_H
 
@@ -8,7 +9,8 @@
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* The limits of a block, and of the search for blocks. */
+/* Each part of a search gets a copy of the limits with its share of the work. A search counts operations,
+ * never time, so that a plan is the same on every machine. */
 
 /* Parts of the search that can be left out, to measure what they gain. */
 enum bl_search_part {
@@ -22,11 +24,12 @@ enum bl_search_part {
     BL_SEARCH_DIVE = 1 << 7,
 };
 
+/* The limits of one search. */
 struct bl_limits {
     int64_t T;          /* units in a block, at most BL_T_MAX */
     uint32_t sequences; /* maximum per block, at least 1; UINT32_MAX: no limit */
     int64_t work;       /* operations of one search; best fit packs what it does not finish */
-    int64_t *used;      /* NULL, or raised by the operations done */
+    int64_t *used;      /* NULL, or a counter to which the search adds its operations */
     uint32_t without;   /* 0, or a set of enum bl_search_part */
 };
 
@@ -38,13 +41,13 @@ static inline struct bl_limits bl_limits_with(const struct bl_limits *l, int64_t
     return other;
 }
 
-/* Returns the same limits with a fraction of the work. */
+/* Returns the same limits with the work divided by `by`. */
 static inline struct bl_limits bl_limits_divide(const struct bl_limits *l, int64_t by)
 {
     return bl_limits_with(l, l->work / by);
 }
 
-/* Accounts for operations done. */
+/* Adds operations to the counter, if there is one. */
 static inline void bl_limits_use(const struct bl_limits *l, int64_t operations)
 {
     if (l->used)
@@ -64,11 +67,12 @@ static inline struct bl_limits bl_limits_share(const struct bl_limits *l, int64_
 
 /* --- lengths ------------------------------------------------------------------------------------------------------ */
 
-/* The lengths to plan. */
+/* Lengths are measured in units inside the search: with an alignment of 8, a sequence of 13 steps takes 2 units of 8
+ * steps. */
 
-/* Those of length[0 .. count-1], or of length[index[0 .. count-1]], from shortest to longest;
- * others are skipped. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. They are packed in units of
- * `unit` steps, rounded up, and at most cap units. */
+/* The lengths to plan: those of length[0 .. count-1], or of length[index[0 .. count-1]], that lie between shortest and
+ * longest; others are skipped. 1 <= shortest <= longest <= BL_T_MAX, count <= BL_SEQUENCES_MAX. Each length is rounded
+ * up to units of `unit` steps, and is at most `cap` units. The arrays belong to the caller. */
 struct bl_lengths {
     const int64_t *length;
     const uint32_t *index; /* or NULL: all lengths */
@@ -79,11 +83,13 @@ struct bl_lengths {
     int64_t cap;  /* units */
 };
 
+/* Returns the id of the i-th length: its index in length[]. */
 static inline size_t bl_lengths_id(const struct bl_lengths *l, size_t i)
 {
     return l->index ? l->index[i] : i;
 }
 
+/* Returns whether the i-th length is in the range. */
 static inline bool bl_lengths_has(const struct bl_lengths *l, size_t i)
 {
     int64_t length = l->length[bl_lengths_id(l, i)];
@@ -98,7 +104,7 @@ static inline int64_t bl_lengths_units_of(const struct bl_lengths *l, size_t id)
     return units < l->cap ? units : l->cap;
 }
 
-/* Returns one length in units. */
+/* Returns the i-th length in units. */
 static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
 {
     return bl_lengths_units_of(l, bl_lengths_id(l, i));
@@ -113,12 +119,14 @@ static inline int64_t bl_lengths_units(const struct bl_lengths *l, size_t i)
  * so no multiple of it lies in one. It may be a multiple of the alignment that the plan was made with; a plan over the
  * same lengths by that smaller alignment can differ. */
 
+/* What the starts have in common that were added so far; zeros at first. */
 struct bl_alignment {
     int64_t divisor; /* of all starts so far */
     int64_t gap;     /* the widest gap */
 };
 
-/* Adds a piece at `start` after one that ends at `end` (0: the first). False: it starts too early. */
+/* Adds a piece at `start` after one that ends at `end` (0: the first piece of a block). Returns false if the piece
+ * overlaps the one before, or the first one does not start at 0. Euclid's algorithm. */
 static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t start)
 {
     if (start < end || (end == 0 && start > 0))
@@ -132,7 +140,7 @@ static inline bool bl_alignment_add(struct bl_alignment *a, int64_t end, int64_t
     return true;
 }
 
-/* Whether the starts fit this alignment. Their greatest divisor may be a multiple of it. */
+/* Returns whether the starts fit this alignment. Their greatest divisor may be a multiple of it. */
 static inline bool bl_alignment_is(const struct bl_alignment *a, int64_t align)
 {
     return a->gap < align && a->divisor % align == 0;
