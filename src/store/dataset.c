@@ -248,9 +248,9 @@ int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t first, int64_t end, void *out,
                           struct bl_error *e)
 {
-    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     int64_t offset = 0;
-    BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e));
+    BL_TRY(dataset_seek_steps(dataset, b, f, first, end, &offset, e)); /* refuses fields that are not there */
+    const struct bl_field *field = &dataset->manifest.format.fields.field[f];
     enum bl_encoding_kind kind = dataset->manifest.format.encoding[f].kind;
     if (kind != BL_ENCODING_JPEG) {
         BL_TRY(bl_dataset_copy_steps(dataset, b, f, first, end, out, e));
