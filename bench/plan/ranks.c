@@ -150,7 +150,7 @@ static double distance_of(const struct bench *b, const struct shares *s, int64_t
 static void print_row(const struct bench *b, const struct shares *s, const char *name, const char *bound,
                       double seconds)
 {
-    double highest = 0, all = 0, dearest = 0, apart = 0, fullest = 0;
+    double highest = 0, all = 0, max_cost = 0, apart = 0, fullest = 0;
     size_t wait = b->ranks * s->turn, waits = s->bins / wait;
     double *rank = need(malloc(b->ranks * sizeof *rank));
     int64_t at = 0;
@@ -165,7 +165,7 @@ static void print_row(const struct bench *b, const struct shares *s, const char 
                 steps += length;
             }
             rank[i % b->ranks] += cost;
-            dearest = fmax(dearest, cost);
+            max_cost = fmax(max_cost, cost);
             fullest = fmax(fullest, steps);
         }
         double most = 0;
@@ -178,7 +178,7 @@ static void print_row(const struct bench *b, const struct shares *s, const char 
     }
     size_t blocks = waits * b->ranks * b->turn;
     printf("| %s | %.2f %% | %s | %.2f | %.3f | %zu | %.2f T | %.1f |\n", name,
-           100 * (highest * (double)b->ranks / all - 1), bound, dearest * (double)s->bins / all, apart, blocks,
+           100 * (highest * (double)b->ranks / all - 1), bound, max_cost * (double)s->bins / all, apart, blocks,
            fullest / (double)b->T * (double)s->turn / (double)b->turn, seconds);
     free(rank);
 }

@@ -7,14 +7,14 @@
 #include <stdbool.h>
 
 struct bl_cancel {
-    atomic_int raised;    /* 0, the number of a signal, or -1 after a fatal error; the first one stays */
+    atomic_int requested; /* 0, the number of a signal, or -1 after a fatal error; the first one stays */
     atomic_ullong *beats; /* counts packets, frames and images, for the process that watches this one; or NULL */
 };
 
 /* Returns whether work must stop. Cheap enough for every turn of a loop. */
 static inline bool bl_cancelled(const struct bl_cancel *cancel)
 {
-    return atomic_load_explicit(&cancel->raised, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&cancel->requested, memory_order_relaxed) != 0;
 }
 
 /* Reports progress: a packet, a frame or an image was read. */

@@ -42,11 +42,11 @@ static void signal_time_out(int signal_number)
 /* The handler of signals that end the run: sets the flag and the timer, or ends the process at the second signal. */
 static void signal_handle(int signal_number)
 {
-    int none = 0, unraised = 0, kept = errno; /* errno is kept for the interrupted code */
+    int none = 0, not_requested = 0, kept = errno; /* errno is kept for the interrupted code */
     if (!atomic_compare_exchange_strong(&first, &none, signal_number))
         signal_die(signal_number); /* a second signal: stop at once */
     /* The flag may have a value already: another job has failed. It stays then, since the run ends anyway. */
-    atomic_compare_exchange_strong(&target->raised, &unraised, signal_number);
+    atomic_compare_exchange_strong(&target->requested, &not_requested, signal_number);
     static const struct itimerval patience = {.it_value = {.tv_usec = PATIENCE}};
     setitimer(ITIMER_REAL, &patience, NULL);
     errno = kept;
@@ -99,8 +99,8 @@ void bl_signals_install(struct bl_cancel *cancel)
 
 int bl_signals_caught(const struct bl_cancel *cancel)
 {
-    int raised = atomic_load(&cancel->raised);
-    return raised > 0 ? raised : 0;
+    int requested = atomic_load(&cancel->requested);
+    return requested > 0 ? requested : 0;
 }
 
 void bl_signals_reraise(int signal_number)

@@ -7,7 +7,7 @@
 
 #include "base/cancel.h"
 
-/* Installs handlers that store the signal's number in cancel->raised (only the first one). A second signal ends the
+/* Installs handlers that store the signal's number in cancel->requested (only the first one). A second signal ends the
  * process at once; so does the first if the work has not ended within a second. SIGPIPE is ignored, so that writing to
  * a closed pipe is an ordinary error. cancel must live until the process ends. */
 void bl_signals_install(struct bl_cancel *cancel);

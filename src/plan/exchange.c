@@ -493,7 +493,7 @@ static void block_exchange_fill_block(struct bl_block_exchange *m, size_t b)
         block_exchange_add(m, block, id, length);
         block->cost += cost;
         block->room -= block_exchange_units(m, length);
-        block->dearest = cost > block->dearest ? cost : block->dearest;
+        block->max_cost = cost > block->max_cost ? cost : block->max_cost;
     }
 }
 
@@ -651,7 +651,7 @@ static void partner_return(struct bl_block_exchange *m, const struct bl_exchange
         bool goes = set >> item->parcel & 1;
         struct bl_exchange_block *to = &m->block[goes ? other : partner->block];
         block_exchange_add(m, to, item->id, item->length);
-        to->dearest = item->cost > to->dearest ? item->cost : to->dearest;
+        to->max_cost = item->cost > to->max_cost ? item->cost : to->max_cost;
         if (goes) {
             m->block[partner->block].room += item->units;
             to->room -= item->units;
@@ -669,7 +669,7 @@ static void block_exchange_clear(struct bl_block_exchange *m, struct bl_exchange
     }
     block->node = NONE;
     block->size = 0;
-    block->dearest = 0;
+    block->max_cost = 0;
 }
 
 void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], int64_t moved)

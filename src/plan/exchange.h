@@ -94,9 +94,9 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
 struct bl_exchange_block {
     uint32_t node, size; /* the first card; pieces */
     int64_t cost;
-    int64_t room;    /* free units */
-    int64_t dearest; /* cost of its most expensive piece */
-    int64_t target;  /* this and the members below belong to the caller */
+    int64_t room;     /* free units */
+    int64_t max_cost; /* cost of its most expensive piece */
+    int64_t target;   /* this and the members below belong to the caller */
     uint8_t idle;
     bool is_above_target, is_in_row;
 };

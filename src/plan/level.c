@@ -177,7 +177,7 @@ static void level_set_targets(struct levelling *v)
     size_t count = 0;
     for (size_t i = 0; i < v->count; i++) {
         uint32_t b = v->member[i];
-        v->m.block[b].is_above_target = v->l->cost->block + v->m.block[b].dearest > v->level;
+        v->m.block[b].is_above_target = v->l->cost->block + v->m.block[b].max_cost > v->level;
         if (v->m.block[b].is_above_target)
             continue;
         sum += (double)v->m.block[b].cost;
@@ -283,7 +283,7 @@ static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
     for (size_t i = 0; i < v->count; i++) {
         const struct bl_exchange_block *b = &v->m.block[v->member[i]];
         sum += (double)b->cost;
-        v->order[i] = (uint64_t)(v->l->cost->block + b->dearest);
+        v->order[i] = (uint64_t)(v->l->cost->block + b->max_cost);
     }
     bl_sort_u64(v->order, v->count, 0);
     size_t left = v->count;

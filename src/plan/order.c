@@ -185,15 +185,15 @@ static double balance_lost(const struct bl_costed *block, size_t blocks, const s
     double highest = 0, sum = 0;
     size_t wait = bl_ranks_wait(ranks);
     for (size_t first = 0; first + wait <= blocks; first += wait) {
-        double dearest = 0;
+        double max_cost = 0;
         for (size_t r = 0; r < ranks->world_size; r++) {
             double cost = 0;
             for (size_t i = r; i < wait; i += ranks->world_size)
                 cost += (double)block[first + i].cost;
             sum += cost;
-            dearest = cost > dearest ? cost : dearest;
+            max_cost = cost > max_cost ? cost : max_cost;
         }
-        highest += dearest;
+        highest += max_cost;
     }
     return sum > 0 ? highest * (double)ranks->world_size / sum - 1 : 0;
 }

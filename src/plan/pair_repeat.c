@@ -293,7 +293,7 @@ static int loss_compare_density(const void *a, const void *b)
  * wait has room for. */
 static double loss_find(const struct loss *l, size_t waits, double ranks, double steps, double places)
 {
-    double most = 0, dearest = 0, taken = 0, filled = 0, placed = 0;
+    double most = 0, max_cost = 0, taken = 0, filled = 0, placed = 0;
     size_t next = 0, dense = 0;
     for (size_t k = 1; k <= waits; k++) {
         double room = steps * (double)k, before = steps * (double)(k - 1);
@@ -301,13 +301,13 @@ static double loss_find(const struct loss *l, size_t waits, double ranks, double
             placed += l->by_cost[next++].steps;
         if (placed <= before && (double)next <= places * (double)(k - 1))
             break; /* t(k - 1) is the cost of a cheap piece, which is not known: later k prove less */
-        dearest += l->by_cost[next - 1].cost;
+        max_cost += l->by_cost[next - 1].cost;
         while (dense <= l->count && filled + l->by_density[dense].steps <= room) {
             filled += l->by_density[dense].steps;
             taken += l->by_density[dense++].cost;
         }
         double part = dense <= l->count ? (room - filled) * l->by_density[dense].cost / l->by_density[dense].steps : 0;
-        double lost = dearest - (taken + part) / ranks;
+        double lost = max_cost - (taken + part) / ranks;
         most = lost > most ? lost : most;
     }
     return most;

@@ -348,7 +348,7 @@ static int pipeline_run_threads(struct pipeline *p, int workers, struct bl_error
     code = pipeline_drive(p, e);
 out:
     if (code)
-        atomic_compare_exchange_strong(&p->cancel->raised, &none, -1); /* the number of a signal stays */
+        atomic_compare_exchange_strong(&p->cancel->requested, &none, -1); /* the number of a signal stays */
     if (thread && p->ring) {
         /* Waiting workers see that the ring is closed and end. The jobs that will not be consumed are discarded after
          * the threads have ended, as no thread uses them then. */

@@ -42,7 +42,7 @@ struct bl_stages {
 
 /* Runs all jobs and returns BL_OK after the last one is consumed. slots: the most jobs in progress, at least workers.
  * BL_ECANCEL: the cancel flag was set from outside (a signal). BL_EFAIL: a thread cannot start. Other codes are those
- * of the stages; with two or more workers, cancel->raised is then -1, unless a signal has set it. */
+ * of the stages; with two or more workers, cancel->requested is then -1, unless a signal has set it. */
 int bl_pipeline_run(const struct bl_stages *stages, void *context, int workers, int slots, struct bl_cancel *cancel,
                     struct bl_error *e);
 

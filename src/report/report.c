@@ -303,13 +303,13 @@ static void rank_range_add(struct bl_rank_range *range, int64_t value, bool firs
  * sums of the maxima and of the means give the imbalance. */
 static void rank_table_end_step(struct bl_rank_table *t)
 {
-    int64_t dearest = 0;
+    int64_t max_cost = 0;
     double all = 0;
     for (int64_t r = 0; r < t->world_size; r++) {
         struct bl_rank *rank = &t->rank[r];
         /* present[] has the sums of the step that is complete now, in the same order. */
         struct bl_rank_range *range[] = {&rank->sequences, &rank->steps, &rank->cost};
-        dearest = rank->present[2] > dearest ? rank->present[2] : dearest;
+        max_cost = rank->present[2] > max_cost ? rank->present[2] : max_cost;
         all += (double)rank->present[2];
         for (int k = 0; k < 3; k++) {
             rank_range_add(range[k], rank->present[k], !t->steps);
@@ -317,7 +317,7 @@ static void rank_table_end_step(struct bl_rank_table *t)
         }
     }
     t->steps++;
-    t->dearest += (double)dearest;
+    t->max_cost += (double)max_cost;
     t->costs += all / (double)t->world_size;
 }
 
@@ -335,7 +335,7 @@ void bl_rank_table_add(struct bl_rank_table *t, int64_t sequences, int64_t steps
 
 double bl_rank_table_imbalance(const struct bl_rank_table *t)
 {
-    return t->costs > 0 ? t->dearest / t->costs - 1 : 0;
+    return t->costs > 0 ? t->max_cost / t->costs - 1 : 0;
 }
 
 /* --- reports ------------------------------------------------------------------------------------------------------ */

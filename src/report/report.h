@@ -63,10 +63,10 @@ struct bl_rank {
 /* Begin with bl_rank_table_open, end with bl_rank_table_free. */
 struct bl_rank_table {
     int64_t world_size, batch_size;
-    struct bl_rank *rank;  /* [world_size] */
-    int64_t blocks;        /* added */
-    int64_t steps;         /* of training, that all ranks have */
-    double dearest, costs; /* sums over steps: of the cost of the most expensive rank, and of the mean cost */
+    struct bl_rank *rank;   /* [world_size] */
+    int64_t blocks;         /* added */
+    int64_t steps;          /* of training, that all ranks have */
+    double max_cost, costs; /* sums over steps: of the cost of the most expensive rank, and of the mean cost */
 };
 
 int bl_rank_table_open(struct bl_rank_table *ranks, int64_t world_size, int64_t batch_size, struct bl_error *e);

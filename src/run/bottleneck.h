@@ -64,7 +64,7 @@ struct bl_write_rate {
 /* Measures the write speed by writing to a file for about a second, with a sync every 64 MiB or less. fd and direct:
  * two descriptors of that file, as for bl_direct_pwrite. room: the largest size of the file in bytes, at least a MiB;
  * when the file has that size, it is overwritten from its beginning. path: for messages. BL_EFAIL: writing failed.
- * BL_ECANCEL: cancel was raised. */
+ * BL_ECANCEL: cancel was requested. */
 int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_t room, const char *path,
                           const struct bl_cancel *cancel, struct bl_error *e);
 

@@ -71,7 +71,7 @@ static void tokens_on_progress(void *sink, const struct bl_scan_progress *found)
     double seconds = bl_seconds_now() - s->begun, most = SECONDS + SECONDS_OF_SCAN * s->prepared;
     s->is_over = seconds > most && found->rows;
     if (s->is_over || bl_cancelled(s->p->request.cancel))
-        atomic_store(&s->cancel.raised, 1);
+        atomic_store(&s->cancel.requested, 1);
 }
 
 /* Counts the parts of all inputs, to choose which ones to scan. */

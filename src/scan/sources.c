@@ -1,7 +1,7 @@
 /* Turns the sources that the user named into the list of inputs.
  *
  * A name is tried in this order: "@list", a URL, an existing file or folder, braces, a glob. Then tars are replaced
- * by their samples, and the inputs are sorted and checked: for one kind, and for ids that occur twice. So the glob v/?.mp4
+ * by their samples, and the inputs are sorted and checked: for one kind, and for ids that occur twice. So v/?.mp4
  * with a.mp4 and b.mp4 gives the inputs v/a.mp4 and v/b.mp4, with their paths as ids. */
 #include "scan/sources.h"
 

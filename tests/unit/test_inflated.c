@@ -226,7 +226,7 @@ UNIT_TEST(a_cancel_ends_making_and_waiting)
         for (int t = 0; t < THREADS; t++)
             ck_assert_int_eq(pthread_create(&thread[t], NULL, ask_until_cancelled, &asker[t]), 0);
         usleep(500 * (unsigned)delay);
-        atomic_store(&scene.cancel.raised, 1);
+        atomic_store(&scene.cancel.requested, 1);
         for (int t = 0; t < THREADS; t++) {
             ck_assert_int_eq(pthread_join(thread[t], NULL), 0);
             bl_array_file_close(&asker[t].file[0]);
@@ -251,7 +251,7 @@ UNIT_TEST(what_cannot_be_written_is_told)
     bl_inflated_free(all);
     ck_assert_int_eq(bl_inflated_make(&all, &e), BL_OK);
     ck_assert_ptr_null(find(all, &file));
-    atomic_store(&cancel.raised, 1);
+    atomic_store(&cancel.requested, 1);
     ck_assert_int_eq(bl_inflated_find(all, &file, ".", &copy, &e), BL_ECANCEL);
     bl_inflated_free(all);
 }

@@ -101,7 +101,7 @@ static int consume(void *context, void *job_, struct bl_error *e)
     t->consumed++;
     discard(t, job);
     if (number == t->stop_after)
-        atomic_store(&t->cancel.raised, 15);
+        atomic_store(&t->cancel.requested, 15);
     return number == t->fail_consume ? bl_error_set(e, BL_EFAIL, "consume %d", number) : BL_OK;
 }
 
@@ -150,7 +150,7 @@ UNIT_TEST(results_come_in_order)
         t.writes = i < 4;
         ck_assert_int_eq(run(&t, worker_counts[i % 4], 2 * worker_counts[i % 4], &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
-        ck_assert_int_eq(atomic_load(&t.cancel.raised), 0);
+        ck_assert_int_eq(atomic_load(&t.cancel.requested), 0);
     }
 }
 
@@ -193,7 +193,7 @@ UNIT_TEST(a_signal_ends_the_run)
         t.stop_after = 100;
         ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_ECANCEL);
         ck_assert_int_eq(t.consumed, 101);
-        ck_assert_int_eq(atomic_load(&t.cancel.raised), 15);
+        ck_assert_int_eq(atomic_load(&t.cancel.requested), 15);
     }
 }
 

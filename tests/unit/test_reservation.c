@@ -83,7 +83,7 @@ UNIT_TEST(another_input_gives_back_what_the_one_before_took)
 static void *raise_later(void *cancel_)
 {
     struct bl_cancel *cancel = cancel_;
-    atomic_store(&cancel->raised, 1);
+    atomic_store(&cancel->requested, 1);
     return NULL;
 }
 

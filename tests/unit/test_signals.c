@@ -31,7 +31,7 @@ UNIT_TEST(a_question_ends_nothing)
     bl_signals_install(&cancel);
     ck_assert(!bl_signals_take_question());
     ck_assert_int_eq(raise(SIGUSR2), 0);
-    ck_assert_int_eq(atomic_load(&cancel.raised), 0);
+    ck_assert_int_eq(atomic_load(&cancel.requested), 0);
     ck_assert(bl_signals_take_question());
     ck_assert(!bl_signals_take_question());
     /* Unlike the others, it does not interrupt system calls. */

@@ -415,7 +415,7 @@ SAMPLE_LOOP(a_signal_ends_it, 2, kinds[_i])
     struct found found = {0};
     int64_t steps;
     ck_assert_int_eq(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), 0);
-    atomic_store(&cancel.raised, 15);
+    atomic_store(&cancel.requested, 15);
     ck_assert_int_eq(bl_verify_shard(&v, 0, take, &found, &steps, &e), BL_ECANCEL);
     bl_verify_close(&v);
     ck_assert_int_eq(bl_verify_open(&v, s->dir, &cancel, take, &found, &e), 0);

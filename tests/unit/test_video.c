@@ -489,7 +489,7 @@ CLIPS_TEST(everything_stops_when_cancelled)
     struct counted c;
     SET_UP(&s, "size", "32x32");
     count(&s, "b.mp4", &c);
-    atomic_store(&s.cancel.raised, 1);
+    atomic_store(&s.cancel.requested, 1);
     assert_read_fails(&s, &c.row, BL_ECANCEL, "");
     ck_assert_int_eq(count_with(&s, "b.mp4", &c, &e), BL_ECANCEL);
     ck_assert_int_eq(c.rows, 0);
