@@ -565,7 +565,7 @@ int bl_finish_manifest_bytes(struct bl_manifest *draft, int64_t *bytes, struct b
             file->bytes = 100000;
     }
     if (!code)
-        code = bl_manifest_format(draft, &text, e);
+        code = bl_manifest_format(draft, false, &text, e);
     *bytes = (int64_t)text.size;
     bl_buffer_free(&text);
     while (draft->files > before)

@@ -422,7 +422,7 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
     bool begun = true;
     int code = bl_state_path(state, BL_STATE_DRAFT, &path, e);
     if (!code)
-        code = bl_manifest_format(manifest, &text, e);
+        code = bl_manifest_format(manifest, true, &text, e);
     if (!code && alone)
         code = bl_state_has_shards(state, &begun, e);
     if (code)

@@ -32,7 +32,7 @@ static json_t *forecast_bytes_json(int64_t bytes)
 
 int bl_forecast_json(const struct bl_forecast *f, struct bl_buffer *out, struct bl_error *e)
 {
-    json_t *object = bl_manifest_to_json(f->manifest);
+    json_t *object = bl_manifest_to_json(f->manifest, false);
     if (object) { /* the manifest is not complete */
         json_object_del(object, "checksum");
         json_object_del(object, "files");
@@ -195,7 +195,7 @@ int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffe
 {
     const struct bl_epochs_pair_repeat *repeat = &info->pair_repeat;
     bool any = repeat->highest.pairs > 0; /* there are pairs to compare */
-    json_t *bars = json_array(), *faults = json_array(), *object = bl_manifest_to_json(&info->manifest);
+    json_t *bars = json_array(), *faults = json_array(), *object = bl_manifest_to_json(&info->manifest, false);
     for (int i = 0; i < info->bars; i++)
         bl_jansson_push(&bars,
                         json_pack("{s:I, s:I, s:I}", "from", (json_int_t)(i * info->bar_width + 1), "to",

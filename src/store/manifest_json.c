@@ -150,14 +150,14 @@ static json_t *manifest_files_json(const struct bl_manifest *manifest)
     return files;
 }
 
-json_t *bl_manifest_to_json(const struct bl_manifest *m)
+json_t *bl_manifest_to_json(const struct bl_manifest *m, bool is_draft)
 {
     const struct bl_format *format = &m->format;
     json_t *object = json_object();
     bool is_view = bl_manifest_is_view(m);
     bl_jansson_set(&object, "format", json_integer(is_view ? BL_FORMAT_VIEW : BL_FORMAT_VERSION));
     bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
-    bl_plan_info_to_json(&m->plan_info, false, &object);
+    bl_plan_info_to_json(&m->plan_info, is_draft, &object);
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
     bl_jansson_set(&object, "failed", json_integer(m->failed));
     bl_jansson_set(&object, "failed_steps", json_integer(m->failed_steps));
@@ -463,10 +463,10 @@ static size_t text_find_last(const char *text, size_t size, const char *digits)
     return found;
 }
 
-int bl_manifest_format(struct bl_manifest *manifest, struct bl_buffer *text, struct bl_error *e)
+int bl_manifest_format(struct bl_manifest *manifest, bool is_draft, struct bl_buffer *text, struct bl_error *e)
 {
     size_t begin = text->size;
-    BL_TRY(bl_jansson_append(bl_manifest_to_json(manifest), text, e));
+    BL_TRY(bl_jansson_append(bl_manifest_to_json(manifest, is_draft), text, e));
     char *own = text->data + begin;
     size_t size = text->size - begin;
     bl_checksum_format(bl_checksum(own, size), manifest->digest);
@@ -478,7 +478,7 @@ int bl_manifest_write(struct bl_manifest *manifest, const char *dir, struct bl_e
 {
     struct bl_buffer text = {0};
     char *path = bl_path_join(dir, BL_MANIFEST_FILE);
-    int code = path ? bl_manifest_format(manifest, &text, e) : bl_error_memory(e);
+    int code = path ? bl_manifest_format(manifest, false, &text, e) : bl_error_memory(e);
     if (!code)
         code = bl_output_replace(path, text.data, text.size, e);
     bl_buffer_free(&text);

@@ -55,6 +55,6 @@ UNIT_TEST(errors_come_to_the_caller)
 UNIT_TEST(what_was_cancelled_says_so)
 {
     struct trial t = {.milliseconds = 1};
-    struct bl_cancel cancel = {.raised = 2};
+    struct bl_cancel cancel = {.requested = 2};
     ck_assert_int_eq(run(&t, &cancel, &e), BL_ECANCEL);
 }
