@@ -195,12 +195,12 @@ class Refusals(Models):
         folder = self.model("{% for m in messages %}{{ 'Q: ' + m.content + '\\n' if m.role == 'user' else 'A: ' + m.content + eos_token }}"
                             "{% endfor %}{% if add_generation_prompt %}{{ 'A: ' }}{% endif %}")
         chat = {"messages": chats.said("Why?", "the blocks")}
-        self.assertEqual(self.count(folder, chat, "tokens of which only"), 1)
+        self.assertEqual(self.count(folder, chat, "tokens that straddle"), 1)
         self.assertEqual(self.learned(folder, chat), ["e blocks</s>"])
         folder = self.model("{% for m in messages %}{{ '\\n\\nQ: ' + m.content + '\\nA:' if m.role == 'user' else ' ' + m.content }}"
                             "{% endfor %}")
         chat = {"messages": chats.said("Why?", "It is.\n", "And?", "No.")}
-        self.assertEqual(self.count(folder, chat, "tokens of which only"), 1)
+        self.assertEqual(self.count(folder, chat, "tokens that straddle"), 1)
         self.assertEqual(self.learned(folder, chat), [" It is.", " No."])
 
     def test_open_turns(self):

@@ -1,4 +1,4 @@
-/* Radix sorts of 32-bit and 64-bit keys. sort_body.h has the algorithm, which this file includes once per type. */
+/* A file of its own, because it includes sort_body.h, the radix sort, once for each type of key. */
 #include "base/sort.h"
 
 /* Plans depend on INSERTION_SORT: bl_sort_u64 ignores the lowest bits, and small ranges are sorted by all bits. So

@@ -1,6 +1,6 @@
-/* Frees a plan, makes room for its pieces, and computes its efficiency.
+/* A file of its own, because every stage includes plan.h, and these functions need no other file of the planner.
  *
- * Every stage includes plan.h, so these functions need no other file of the planner. */
+ * They free a plan, make room for its pieces, and compute its efficiency. */
 #include "plan/plan.h"
 
 #include <stdlib.h>

@@ -46,7 +46,6 @@ static void field_value_of_text(struct bl_json_value *value)
 {
     static const char known[] = "+-.eE0123456789";
     const char *text = value->text, *end = text + value->size;
-    /* strtod needs a zero byte behind the number, which the row does not have. */
     char copy[NUMBER_MAX], *stop = copy;
     while (text < end && (*text == ' ' || *text == '\t'))
         text++;
@@ -58,7 +57,6 @@ static void field_value_of_text(struct bl_json_value *value)
     if (!size || size >= sizeof copy)
         return;
     memcpy(copy, text, size);
-    /* strtod also reads hexadecimal numbers, "inf" and "nan", which JSON does not have. */
     copy[size] = '\0';
     if (strspn(copy, known) == size)
         (void)strtod(copy, &stop);
@@ -74,12 +72,10 @@ static bool field_value_read_number(const struct bl_json_value *value, double *n
     int64_t whole;
     if (!element_read_double(value, number))
         return false;
-    /* A number with a point or an exponent is real, and rounding it is usual. */
     bool is_whole = value->type == BL_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
                     !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
     if (!is_whole)
         return true;
-    /* The largest ones round to 2^63, which cannot be converted back. */
     return bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && *number < 0x1p63 &&
            (int64_t)*number == whole;
 }
@@ -91,7 +87,6 @@ static bool element_read_int(const struct bl_json_value *element, int64_t min, i
     if (element->type == BL_JSON_NUMBER && !memchr(element->text, '.', element->size) &&
         !memchr(element->text, 'e', element->size) && !memchr(element->text, 'E', element->size))
         return bl_text_to_int(element->text, element->size, min, max, number);
-    /* Doubles below 2^63 convert without loss, if they are whole. */
     if (!element_read_double(element, &real) || real != trunc(real) || fabs(real) >= 0x1p63)
         return false;
     *number = (int64_t)real;
@@ -105,7 +100,6 @@ static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t m
     int64_t number;
     double real;
     if (dtype == BL_F32) {
-        /* A double beyond the range of F32 becomes infinite here, and is refused. */
         float narrow = element_read_double(element, &real) ? (float)real : NAN;
         bl_buffer_append(out, &narrow, sizeof narrow);
         return isfinite(narrow);
@@ -126,14 +120,12 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
 {
     size_t size = bl_dtype_size(dtype), at = 0;
     bool is_unsigned = dtype == BL_U8 || dtype == BL_U16;
-    /* The range of the type: a sign takes one bit. */
     int64_t max = size == 8 ? INT64_MAX : ((int64_t)1 << (8 * size - !is_unsigned)) - 1,
             min = is_unsigned ? 0 : -max - 1;
     for (*count = 0;; ++*count) {
         int64_t number = 0;
         size_t begin = at;
         bool found;
-        /* Nearly all elements are plain integers, which bl_json_next_int reads without a struct bl_json_value. */
         bool plain = dtype != BL_F32 && !bl_json_next_int(array, &at, &number, &found);
         if (plain && !found)
             return true;
@@ -141,7 +133,6 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
             bl_buffer_append(out, &number, size);
             continue;
         }
-        /* The element is read again, now as a value of any type. */
         at = begin;
         if (!bl_json_next(array, &at, odd))
             return true;
@@ -178,7 +169,6 @@ static int further_text(const struct bl_text_prepared *p, int i)
 static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, const char *name)
 {
     size_t size = strlen(name);
-    /* The key as one name, with its dots. */
     struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {size}};
     struct bl_json_value value, table;
     struct bl_json_fault fault = {0};
@@ -198,7 +188,6 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
     key_print(&p->key[k], name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
-    /* The keys of the line often show a misspelt one. */
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
@@ -238,7 +227,6 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     for (;;) {
         bool found;
         code = bl_json_next_int(value, &at, &id, &found);
-        /* Chats are the most common arrays that are no ids. */
         if (code && array_is_chat(value))
             return bl_item_skip(item, "a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats");
         if (code)
@@ -249,7 +237,6 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
         if (code)
             return code;
     }
-    /* The marks at the beginning do not count. */
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     BL_TRY(bl_item_refuse_ids_for_fim(item->config, item->path, e));
@@ -260,14 +247,12 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
  * it. */
 static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
 {
-    /* Several keys are texts only: ids cannot be joined by a text. */
     bool alone = !item->config->prepared.texts;
     if (value->type != BL_JSON_STRING) {
         item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
         return true;
     }
     if (item->encoder || !value->size)
-        /* The count lets the scan end with the advice to use --tokenizer if it found nothing but text. */
         return false;
     item->texts++;
     item_skip_value(item, k, value, "an array of ids (text needs --tokenizer)");
@@ -303,7 +288,6 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
 {
     size_t lone;
     int64_t at = line->offset + (value->text - line->text);
-    /* UTF-8 is repaired before the escapes are removed, so that offsets in messages are those in the file. */
     *text = value->text;
     *size = value->size;
     int code = bl_item_repair_utf8(item, text, size, at, e);
@@ -326,7 +310,6 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
                            struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    /* The bytes of the texts, without those between them. */
     size_t sum = 0;
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
@@ -356,7 +339,6 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     size_t size;
     if (item->config->prepared.texts)
         return item_join_texts(item, value, line, e);
-    /* The counts of texts and arrays tell a file of text without a tokenizer from a file of ids. */
     item->arrays += value->type == BL_JSON_ARRAY;
     if (value->type == BL_JSON_ARRAY)
         return item_read_ids(item, value, e);
@@ -377,7 +359,6 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         text = item->text.data;
         size = item->text.size;
     }
-    /* The cut may divide a character; bl_text_escape writes the bytes of such a one as \xHH. */
     if (size > KEPT_MAX) {
         ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
         size = KEPT_MAX;
@@ -394,7 +375,6 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
 static int item_keep_number(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *name = item->config->prepared.column[k].name;
-    /* All values of a row are texts, so the number is recognized by its digits. */
     struct bl_json_value of_row = *value;
     double number = 0;
     if (item->is_row)
@@ -429,7 +409,6 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     if (value->type != BL_JSON_ARRAY)
         return item_skip_value(item, k, value, "an array");
     if (!field_values_append(&item->values, column->dtype, value, &count, &odd)) {
-        /* Strings are shown with their quotes, as in the file. */
         const char *quote = odd.type == BL_JSON_STRING ? "\"" : "";
         return bl_item_skip(item, "%s: value %zu is no number that fits %s: %s%.*s%s", column->name, count,
                             bl_dtype_name(column->dtype), quote, odd.size < VALUE_SHOWN ? (int)odd.size : VALUE_SHOWN,
@@ -463,7 +442,6 @@ static int item_read_same(struct bl_item *item, const struct bl_json_value *valu
 static int item_count_trained(struct bl_item *item, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    /* The values of field f lie behind those of the fields before it. */
     const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
     int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
     if (!p->trained)
@@ -521,23 +499,18 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
 {
     const char *text = item->line, *path = item->path;
     int64_t at = line->offset + (text - line->text) + (int64_t)fault->at;
-    /* The search for a table may look beyond the line. */
     size_t size = line->ahead - (size_t)(text - line->text);
     struct bl_json_value table;
-    /* Only the first line decides on remedies that concern the whole file. */
     bool is_array = *text == '[', is_first = line->offset == 0 && !line->element;
-    /* Standard input may be a list of paths, which @- reads; the message names both. */
     if (is_first && strcmp(path, "-") == 0 && *text != '{')
         return bl_item_skip(item,
                             "no JSON: standard input is JSON, unless --format says another (a list of paths is @-)");
-    /* An object in the first line goes on in the next line: the file is formatted JSON, not JSONL. */
     if (is_first && *text == '{' && fault->at == item->line_size && line->ended &&
         bl_json_find_table(text, size, &table))
         return bl_item_skip(item,
                             "one object over several lines, with an array under \"%.*s\": make lines of it (jq -c "
                             "'.[\"%.*s\"][]')",
                             (int)table.size, table.text, (int)table.size, table.text);
-    /* The scanner speaks of "the line"; the message says "the element" where the file is one array. */
     const char *what = fault->what;
     bool of_line = line->element && strncmp(what, "the line", 8) == 0;
     bl_item_skip(item, "not JSON at byte %" PRId64 ": %s%s%s", at, of_line ? "the element" : "",
@@ -556,7 +529,6 @@ static int item_read_element(struct bl_item *item, const struct bl_document *ele
                              struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    /* Only the default key means the element itself. */
     bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
     if (is_alone && (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY)) {
         if (p->same_column)
@@ -583,7 +555,6 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
         return BL_OK;
     if (line->too_long)
         return bl_item_skip_long(item);
-    /* The content hash covers the line as it is, so that it notices changes of every key. */
     item->row.content = bl_content_hash(line->text, line->size);
     item->line = text;
     item->line_size = size;
@@ -601,7 +572,6 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
  * is the column "a.b". */
 static bool key_is_column(const struct bl_json_key *key, const char *name, size_t size)
 {
-    /* The parts of a key lie one after the other in the option, with the dots between them. */
     int last = key->parts - 1;
     size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
     return bl_json_part_is(key->part[0], all, name, size);
@@ -655,7 +625,6 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
     size_t at = 0;
     int code = row->too_long ? bl_error_set(e, BL_EDATA, "the first row is longer than --max-document") : BL_OK;
     *columns = (struct bl_item_columns){.mark = mark};
-    /* -1: the key has no column yet. */
     memset(columns->of_key, -1, sizeof columns->of_key);
     for (; !code && bl_record_next_value(row->text, row->size, mark, &at, &name); columns->count++) {
         code = name.fault ? bl_error_set(e, BL_EDATA, "line %" PRId64 ": %s", row->line, name.fault)
@@ -712,7 +681,6 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
     if (row->too_long)
         return bl_item_skip_long(item);
     item->row.content = bl_content_hash(row->text, row->size);
-    /* One column may be the value of several keys, such as --key a --keep b=a. */
     for (; bl_record_next_value(row->text, row->size, columns->mark, &at, &field); count++) {
         if (field.fault)
             return item_skip_row(item, row, field.fault);
