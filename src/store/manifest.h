@@ -174,8 +174,8 @@ struct bl_manifest_file *bl_manifest_append_file(struct bl_manifest *manifest, c
 /* Returns the listed file of that name, or NULL. */
 struct bl_manifest_file *bl_manifest_find_file(const struct bl_manifest *manifest, const char *name);
 
-/* Returns a manifest as JSON, with zeros for the digits of its checksum; NULL: memory ran out. is_draft: it is the draft
- * of a run, which only bload reads (bl_plan_info_to_json). */
+/* Returns a manifest as JSON, with zeros for the digits of its checksum; NULL: memory ran out. is_draft: it is the
+ * draft of a run, which only bload reads (bl_plan_info_to_json). */
 json_t *bl_manifest_to_json(const struct bl_manifest *manifest, bool is_draft);
 
 /* Appends the text of manifest.json, and sets digest. */
