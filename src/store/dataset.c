@@ -265,13 +265,14 @@ int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
     int code = BL_OK;
     for (int64_t t = first; t < end && !code; t++, picture += bl_field_step_bytes(field)) {
         size_t size = (size_t)(dataset->offsets[t + 1] - dataset->offsets[t]);
-        if (size)
+        if (size) {
             code = bl_jpeg_decode(dataset->decoder, file, size, field->shape, picture, e);
-        else
+            file += size; /* without any bytes of files it is NULL */
+        } else {
             memset(picture, 0, bl_field_step_bytes(field));
+        }
         if (code)
             bl_error_prefix(e, "%s: block %" PRId64 " of %s, step %" PRId64, dataset->file.path, b, field->name, t);
-        file += size;
     }
     return code;
 }
