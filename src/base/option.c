@@ -290,7 +290,7 @@ int bl_options_parse(struct bl_options *o, int argc, char **argv, struct bl_erro
 {
     free(o->operand);
     o->operands = 0;
-    /* As many operands as words, and one more, because calloc(0) may return NULL. */
+    /* There are at most as many operands as words. One more is allocated, because calloc(0) may return NULL. */
     o->operand = calloc((size_t)argc + 1, sizeof *o->operand);
     if (!o->operand)
         return bl_error_memory(e);

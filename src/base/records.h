@@ -103,7 +103,7 @@ struct bl_record_value {
 /* Reads the value at *at of a row, from 0 on, and moves *at to the next one. False: there is none, as after a fault. */
 bool bl_record_next_value(const char *row, size_t size, char mark, size_t *at, struct bl_record_value *value);
 
-/* Where records of files begin, as far as it is known. A worker that looks for the first record of a part begins at the
+/* The known places at which records of files begin. A worker that looks for the first record of a part begins at the
  * last known place before the part, so that the workers of a file do not all read it from its beginning. The object has
  * a lock: many threads may use it. */
 struct bl_record_places;

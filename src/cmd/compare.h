@@ -7,7 +7,8 @@
 #include "scan/subset.h"
 #include "store/sequences.h"
 
-/* Where the lengths come from, and the lengths. Initialize with {0}; the caller closes the table. */
+/* The sources of the lengths, and the table that was read from them. Initialize with {0}; the caller closes the table.
+ */
 struct bl_length_source {
     const char *list, *group_by;     /* options: --lengths and --group-by; NULL: not given */
     struct bl_subset_options subset; /* options: which sequences of the tables are planned */

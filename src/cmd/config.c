@@ -28,7 +28,7 @@
 
 #define YAML_BINARY "tag:yaml.org,2002:binary"
 
-/* What the functions that walk the tree need. */
+/* The state of the functions that walk the YAML tree. */
 struct reading {
     struct bl_config *config;   /* texts, sources and fields are put here */
     struct bl_options *options; /* the options of the command */

@@ -274,7 +274,7 @@ static void stage_print(const char *name, const struct bl_slurm_stage *stage)
     bl_buffer_free(&text);
 }
 
-/* Reports the faults of a complete dataset, whose jobs have ended well all the same. */
+/* Reports the faults of inputs of a complete dataset. Its jobs have succeeded, since such faults end no job. */
 static void slurm_print_faults(const struct bl_slurm *s)
 {
     struct bl_manifest m = {0};

@@ -214,7 +214,7 @@ static void script_append_command(struct bl_buffer *out, const struct bl_slurm *
     }
 }
 
-/* What each stage does, for the second line of its script; after "Task i of N " for arrays. */
+/* The second line of the script of each stage says this. In scripts of arrays it follows "Task i of N ". */
 static const char *const purposes[] = {
     "counts its share of the inputs",
     "Puts the shares of the scan together, and plans what goes into which block",
@@ -372,7 +372,8 @@ static int script_append_submission(struct bl_buffer *out, const struct bl_slurm
     bl_buffer_text(out, "cd ");
     word_quote_for_shell(out, s->directory);
     bl_buffer_text(out, submitting);
-    bl_buffer_text(out, "\n# What goes on of what was submitted before.\n: >\"$chain/jobs\"\n");
+    bl_buffer_text(
+        out, "\n# Record the jobs of earlier submissions that are still queued or running.\n: >\"$chain/jobs\"\n");
     for (int64_t j = 0; j < s->jobs; j++) {
         if (s->job[j].goes_on)
             bl_buffer_printf(out, "echo '%s %" PRId64 " %" PRId64 "' >>\"$chain/jobs\"\n",

@@ -61,7 +61,8 @@ static int chain_drop_simd(const char *lines, struct bl_buffer *out, struct bl_e
 /* Compares two texts of lines. `what` begins the message: "DIR holds a dataset". BL_EUSAGE: they differ. */
 typedef int comparison(const char *there, const char *wanted, const char *what, struct bl_error *e);
 
-/* How a record is compared with the lines of this run. Messages begin with both texts: "DIR holds a dataset". */
+/* The two texts of a comparison between a record and the lines of this run. Messages begin with both texts: "DIR holds
+ * a dataset". */
 struct record {
     const char *dir, *state;
     comparison *by;

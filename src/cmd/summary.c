@@ -1,4 +1,4 @@
-/* What commands print on stderr for people, besides progress.
+/* Prints the messages of commands for people on stderr, except progress.
  *
  * All lines begin with "bload: " (bl_cmd_print). A line that would say nothing is not printed: counts of zero, the
  * balance of a plan that was not balanced, the end of a run of seconds. Each function prints one subject, and the

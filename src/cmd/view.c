@@ -280,13 +280,14 @@ static int levels_run(struct bl_cmd *cmd, struct viewing *v)
     static const char names[] = "T\tbatch_size\tblocks\tbatches_per_rank\tsequences\tsteps\tview\n";
     struct bl_buffer rows = {0};
     char *path = bl_path_join(v->request.output, "levels.tsv");
-    /* A batch of every level has as many steps as a batch of the largest T has. */
-    int64_t batch_steps = levels->T[levels->count - 1] * v->options.batch_size;
     int code = path ? levels_check(v, e) : bl_error_memory(e);
     bool is_new = access(v->request.output, F_OK) != 0; /* an error removes only a directory that was made here */
     if (!code)
         code = bl_fs_mkdirs(v->request.output, e);
     bl_buffer_text(&rows, names);
+    /* A batch of every level has as many steps as a batch of the largest T has. levels_check proved that the product
+     * fits. */
+    int64_t batch_steps = code ? 0 : levels->T[levels->count - 1] * v->options.batch_size;
     for (int i = 0; i < levels->count && !code; i++)
         code = level_run(cmd, v, i, batch_steps, &rows);
     if (!code)

@@ -448,7 +448,7 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
     return false;
 }
 
-/* --- blocks of cards ---------------------------------------------------------------------------------------------- */
+/* --- blocks of nodes ---------------------------------------------------------------------------------------------- */
 
 #define NONE UINT32_MAX
 
@@ -462,8 +462,8 @@ static int64_t block_exchange_units(const struct bl_block_exchange *m, uint32_t 
     return units < l->cap ? units : l->cap;
 }
 
-/* Adds a piece to a block: to its first card, or to an unused card if that is full. bl_block_exchange_make has made
- * enough cards for any sizes of the blocks. */
+/* Adds a piece to a block: to its first node, or to an unused node if that is full. bl_block_exchange_make has made
+ * enough nodes for any sizes of the blocks. */
 static void block_exchange_add(struct bl_block_exchange *m, struct bl_exchange_block *block, uint32_t id,
                                uint32_t length)
 {
@@ -481,7 +481,7 @@ static void block_exchange_add(struct bl_block_exchange *m, struct bl_exchange_b
     block->size++;
 }
 
-/* Reads block b of the draft into cards, and sums its cost and room. */
+/* Reads block b of the draft into nodes, and sums its cost and room. */
 static void block_exchange_fill_block(struct bl_block_exchange *m, size_t b)
 {
     const struct bl_draft *d = m->draft;
@@ -501,7 +501,7 @@ int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, cons
                            const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed,
                            struct bl_error *e)
 {
-    size_t nodes = d->pieces / BL_NODE_PIECES + d->blocks + 1; /* a block has at most one card that is not full */
+    size_t nodes = d->pieces / BL_NODE_PIECES + d->blocks + 1; /* a block has at most one node that is not full */
     *m = (struct bl_block_exchange){.draft = d,
                                     .cost = cost,
                                     .limits = limits,
@@ -540,7 +540,7 @@ static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b
     partner->item[b] = item;
 }
 
-/* Computes units and cost from the length on the card, without a look into the scattered table of lengths. */
+/* Computes units and cost from the length on the node, without a look into the scattered table of lengths. */
 static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, uint32_t id, uint32_t length)
 {
     return (struct bl_exchange_item){.id = id,
@@ -659,7 +659,7 @@ static void partner_return(struct bl_block_exchange *m, const struct bl_exchange
     }
 }
 
-/* Removes all pieces of a block, and gives its cards back to the unused ones. */
+/* Removes all pieces of a block, and gives its nodes back to the unused ones. */
 static void block_exchange_clear(struct bl_block_exchange *m, struct bl_exchange_block *block)
 {
     for (uint32_t c = block->node, next; c != NONE; c = next) {

@@ -85,14 +85,14 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
 /* Two blocks exchange sequences so that a wished cost moves from one to the other.
  *
  * Blocks change in size and are scattered in memory, so a list of single pieces would cost a cache miss for each
- * piece. Blocks are lists of cards: a card is one cache line with up to 7 pieces.
+ * piece. Blocks are lists of nodes; a node is one cache line with up to 7 pieces.
  *
  *     bl_block_exchange_make
  *     for each block: begin(own), then find(other) until one is found, then apply
  *     bl_block_exchange_write */
 
 struct bl_exchange_block {
-    uint32_t node, size; /* the first card; pieces */
+    uint32_t node, size; /* the first node; pieces */
     int64_t cost;
     int64_t room;     /* free units */
     int64_t max_cost; /* cost of its most expensive piece */
@@ -128,7 +128,7 @@ struct bl_block_exchange {
     const struct bl_needs *needs;    /* columns with a maximum */
     struct bl_exchange_block *block; /* [draft->blocks] */
     struct bl_exchange_node *node;
-    uint32_t unused; /* the first card of no block */
+    uint32_t unused; /* the first node of no block */
     struct bl_exchange_partner own, other;
     struct bl_exchange exchange;
     struct bl_random random;

@@ -271,7 +271,6 @@ struct loss {
     struct loss_piece *by_cost, *by_density; /* expensive pieces; the second also has all others, as one piece */
     size_t count;                            /* expensive pieces */
     double cost;                             /* of all pieces */
-    struct loss_piece cheap;                 /* unused */
 };
 
 /* Orders pieces by cost, the most expensive first. */

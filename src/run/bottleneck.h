@@ -96,7 +96,7 @@ enum bl_limit {
     BL_LIMIT_BLOCK,     /* workers waited for the worker of one block, or for several files of which none stands out */
     BL_LIMIT_DISK,      /* workers waited until blocks were written, and shards published */
     BL_LIMIT_TABLE,     /* rows were put in order, joined, chosen, written */
-    BL_LIMIT_BUCKETING, /* external bucketing sorted the sequences by shards (run/scatter.h) */
+    BL_LIMIT_BUCKETING, /* external bucketing sorted the sequences by shards (run/bucketing.h) */
     BL_LIMIT_PLANNING,
     BL_LIMIT_FINISHING,
     BL_LIMITS

@@ -188,8 +188,9 @@ int bl_packing_fill_view_table(struct bl_packing *p, struct bl_output *out, stru
 /* Copies the plan of the first epoch of the view. */
 int bl_packing_read_view_plan(struct bl_packing *p, struct bl_error *e);
 
-/* Returns whether to copy the sequences of the view in stored order into buckets (run/scatter.h) first. This is faster
- * if many pieces share a frame of a compressed source, since each piece alone would decompress the whole frame. */
+/* Returns whether to copy the sequences of the view in stored order into buckets (run/bucketing.h) first. This is
+ * faster if many pieces share a frame of a compressed source, since each piece alone would decompress the whole frame.
+ */
 bool bl_packing_view_needs_buckets(const struct bl_packing *p);
 
 /* Copies the attributes of the view and their values. BL_EFAIL: the view has another number of rows than the table. */

@@ -320,8 +320,7 @@ static int round_open_shard(struct sampling *s, struct bl_error *e)
     return code;
 }
 
-/* Packs so many blocks as a shard of their own, and adds them to the sample. Fewer are packed if the plan has no more.
- */
+/* Packs this number of blocks, or the rest of the plan, into one shard, and adds the shard to the sample. */
 static int round_run(struct sampling *s, int blocks, struct bl_error *e)
 {
     static const struct bl_stages stages = {.produce = sample_produce,

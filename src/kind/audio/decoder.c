@@ -321,7 +321,7 @@ static void decoder_drop_layout(const struct bl_audio_decoder *s, AVFrame *frame
     bool keep = layout->order == AV_CHANNEL_ORDER_NATIVE || layout->order == AV_CHANNEL_ORDER_CUSTOM;
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         keep = keep && (s->demux.layout_stated || without[i] != s->codec->codec_id);
-    /* A layout is of use only where it states a place for each channel: channels from 64 on have none. */
+    /* Keep a layout only if it places each channel. Channels from 64 on have no place. */
     for (int c = 0; keep && c < channels; c++) {
         int channel = (int)av_channel_layout_channel_from_index(layout, (unsigned)c);
         keep = channel >= 0 && channel < 64;

@@ -53,8 +53,8 @@ static int64_t tag_read(const uint8_t *head)
     return TAG_HEAD + size + (head[5] & 0x10 ? TAG_HEAD : 0);
 }
 
-/* Sets file->tags, the bytes of all ID3 tags at the beginning. They are hidden from libav: nothing in tags is of use
- * here, and libav decompresses what is compressed in them without limit. */
+/* Sets file->tags, the bytes of all ID3 tags at the beginning. They are hidden from libav,
+ * because the tool needs nothing in them, and libav decompresses their compressed parts without limit. */
 static int media_file_measure_tags(struct bl_media_file *file, struct bl_error *e)
 {
     uint8_t head[TAG_HEAD];

@@ -24,7 +24,7 @@ struct bl_source_cache {
     size_t memory;  /* bytes of the arrays of all entries */
 };
 
-/* --- footage ------------------------------------------------------------------------------------------------------ */
+/* --- source cache ------------------------------------------------------------------------------------------------- */
 
 #define MEMORY_MAX ((size_t)64 << 20) /* bytes of all entries; the entry in use may exceed it alone */
 

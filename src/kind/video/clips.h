@@ -13,10 +13,10 @@
 #include "kind/video/decode.h"
 #include "kind/video/timeline.h"
 
-/* --- footage ------------------------------------------------------------------------------------------------------ */
+/* --- source cache ------------------------------------------------------------------------------------------------- */
 
-/* Footage: an entry of the source cache. It holds what the scan found in one video file. Each worker has a cache of the
- * files that it used last, so a worker scans a file once for many clips. */
+/* A cached source is an entry of the source cache. It holds what the scan found in one video file. Each worker has a
+ * cache of the files that it used last, so a worker scans a file once for many clips. */
 
 struct bl_cached_source {
     char *path; /* NULL: the entry is free */

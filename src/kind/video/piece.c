@@ -214,7 +214,7 @@ bool bl_seek_point_parse(struct bl_seek_point *point, const char *text)
     return true;
 }
 
-/* --- playhead ----------------------------------------------------------------------------------------------------- */
+/* --- decoder cursor ----------------------------------------------------------------------------------------------- */
 
 void bl_decoder_cursor_close(struct bl_decoder_cursor *h)
 {

@@ -77,13 +77,14 @@ void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *o
 /* Parses the column's text; "" and NULL give a point that is not known. Returns false if the text is invalid. */
 bool bl_seek_point_parse(struct bl_seek_point *point, const char *text);
 
-/* --- playhead ----------------------------------------------------------------------------------------------------- */
+/* --- decoder cursor ----------------------------------------------------------------------------------------------- */
 
-/* A playhead is a decoder cursor: an open video, and the number of the frame that the decoder outputs next. It stays
+/* A decoder cursor is an open video, and the number of the frame that the decoder outputs next. It stays
  * open between clips.
  *
- * If the next clip begins at or after the cursor, decoding goes on; otherwise the cursor seeks a random access point,
- * or begins the file anew. A seek resets the decoder, so the frames of a clip do not depend on the clips before it. */
+ * If the next clip begins at or after the cursor, decoding continues; otherwise the cursor seeks a random access point,
+ * or starts again at the beginning of the file. A seek resets the decoder, so the frames of a clip do not depend on the
+ * clips before it. */
 
 struct bl_decoder_cursor {
     char *path; /* NULL: nothing is open; owned */
@@ -113,7 +114,7 @@ int bl_decoder_cursor_go(struct bl_decoder_cursor *cursor, enum bl_decoder_curso
                          struct bl_session_pool *sessions, const struct bl_row *row, const struct bl_seek_point *point,
                          enum bl_demux_mode mode, const struct bl_kind_env *env, bool *there, struct bl_error *e);
 
-/* Closes the video, if one is open. A playhead is initialized with {0}. */
+/* Closes the video, if one is open. A cursor is initialized with {0}. */
 void bl_decoder_cursor_close(struct bl_decoder_cursor *cursor);
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
@@ -137,7 +138,7 @@ struct bl_piece {
     bool on_gpu;
     const struct bl_request *request;
     struct bl_decode own;     /* the decoder of a sequence that is a whole file */
-    struct bl_decode *decode; /* &own, or the playhead's */
+    struct bl_decode *decode; /* &own, or the cursor's */
     struct bl_pick pick;
     int64_t seen;    /* steps of the sequence so far, also those before the piece */
     int64_t damaged; /* steps of the piece whose frames are damaged */

@@ -1,6 +1,6 @@
 /* Reads pieces of videos, and has the functions of the video kind that the media module exports.
  *
- * A piece can be read in several ways, from the cheapest to the safest: a clip at the playhead, from a random access
+ * A piece can be read in several ways, from the cheapest to the safest: a clip at the cursor, from a random access
  * point, or from the beginning of the file; another piece by the file's timeline, or from the first frame. Each way but
  * the safest verifies the times of its frames. Where they differ, or the content is bad, the next way is tried. */
 #include "kind/video/read.h"
@@ -185,7 +185,7 @@ static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor,
     return code;
 }
 
-/* Reads a piece of a clip: from the playhead, or else from a random access point, or else from the beginning of the
+/* Reads a piece of a clip from the first place that works: the cursor, a random access point, the beginning of the
  * file. Only the last way shows whether the content is bad. *full: see reader_read. */
 static int reader_read_clip(struct video_reader *reader, const struct bl_piece *initial, bool *full,
                             struct bl_note *note, struct bl_error *e)
