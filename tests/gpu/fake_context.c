@@ -30,12 +30,8 @@ CUresult cuCtxSynchronize(void);
 static struct CUctx_st primary[FAKE_GPUS_MAX];
 static CUcontext made; /* by cuCtxCreate */
 static bool initialized;
-/* The stack of contexts of each thread. It lies in the static thread-local storage: LeakSanitizer guesses the bounds of
- * storage that the dynamic linker allocates later from 16 bytes in front of it, which are glibc's only up to 2.24. With
- * a later glibc, and the storage 16 bytes behind the begin of a page, it reads ASan's header of the allocation and
- * scans memory that is not mapped: "Tracer caught signal 11". */
-static __thread CUcontext stack[DEPTH] __attribute__((tls_model("initial-exec")));
-static __thread int depth __attribute__((tls_model("initial-exec")));
+static __thread CUcontext stack[DEPTH]; /* of contexts, in each thread */
+static __thread int depth;
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 

@@ -378,6 +378,26 @@ UNIT_LOOP(documents_that_lie_unevenly_are_found, 3)
     ck_assert(!bl_spool_index_find(&places, "a", INT64_C(1) << 50, &place));
 }
 
+/* Rows alone whose lengths have too large a sum, which only a damaged file has: the index would overflow. */
+UNIT_TEST(a_sum_of_lengths_that_overflows_is_damage)
+{
+    struct bl_input input = {.path = "a"};
+    struct bl_chunk stretch = {.input = &input, .inputs = 1, .end = INT64_MAX, .receipt = 3};
+    struct bl_spool_writer *writer;
+    OWNED(bl_spool_index_free) struct bl_spool_index places = {0};
+    bool found, changed;
+    ck_assert_int_eq(bl_spool_create(&writer, ".", 3, (struct bl_spool_stamp){5, 0}, false, &e), BL_OK);
+    for (int64_t i = 0; i < 3; i++) {
+        struct bl_row row = {.length = INT64_MAX / 2, .reason = "", .offset = i ? INT64_MAX - 2 + i : -1};
+        ck_assert_int_eq(bl_spool_put(writer, 0, &row, NULL, 0, &e), BL_OK);
+    }
+    ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", 3, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert(!found);
+    ck_assert_int_eq(bl_spool_index_add(&places, ".", &stretch, &e), BL_EFAIL);
+    ck_assert_ptr_nonnull(strstr(e.text, "is damaged"));
+}
+
 static int64_t count_files(void)
 {
     FILE *files = popen("ls | wc -l", "r");

@@ -206,11 +206,11 @@ static const struct bl_spool_segment *file_find_segment(const struct bl_spool_in
  * 16 ... find bounds around offset, and a binary search between these bounds ends it. */
 static size_t segment_find_document(const struct bl_spool_document *document, size_t count, int64_t offset)
 {
-    int64_t span = document[count - 1].offset - document[0].offset;
-    double per_byte = span > 0 ? (double)(count - 1) / (double)span : 0;
+    double span = (double)document[count - 1].offset - (double)document[0].offset;
+    double per_byte = span > 0 ? (double)(count - 1) / span : 0;
     size_t low = 0, high = count, step;
     for (int guess = 0; guess < 3; guess++) {
-        double at = (double)low + (double)(offset - document[low].offset) * per_byte;
+        double at = (double)low + ((double)offset - (double)document[low].offset) * per_byte;
         low = at <= 0 ? 0 : at >= (double)(count - 1) ? count - 1 : (size_t)at;
     }
     for (step = 4; low && document[low].offset > offset; step *= 2) {

@@ -348,7 +348,8 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
         return BL_OK;
     BL_TRY(bl_io_pread(fd, head, sizeof *head, 0, "a file of the spool", e));
     *good = memcmp(head->magic, magic, sizeof head->magic) == 0 && head->key == key && head->rows_bytes >= 0 &&
-            head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0;
+            head->rows_bytes < INT64_MAX - (int64_t)sizeof *head && head->steps_bytes >= 0 &&
+            head->steps_bytes <= INT64_MAX / 2;
     return BL_OK;
 }
 
@@ -366,19 +367,27 @@ static int spool_report_damage(const char *dir, uint64_t key, const char *suffix
 struct spool_visiting {
     int inputs;         /* of the chunk: a row has the number of one of them */
     int64_t steps_left; /* bytes of the steps, with checksums */
+    int64_t sum_left;   /* what the sizes of the remaining rows may add up to: the index adds them */
     bl_spool_visit *visit;
     void *context;
     struct bl_buffer texts; /* the reason and the extra columns of the row that is visited, with final zeros */
 };
 
-/* Whether a row can be one of the chunk: its numbers are indexes. The checksum is known only at the end of the file,
- * and the visitor uses the numbers before that. */
+/* What a row adds to the position of the next one: the bytes of its steps with their checksums or, if the chunk has rows
+ * alone, its steps. */
+static int64_t packed_size(const struct packed *packed)
+{
+    return packed->bytes ? bl_spool_stored(packed->bytes) : packed->length;
+}
+
+/* Whether a row can be one of the chunk: its numbers are indexes, and the sum of the sizes does not overflow. The
+ * checksum is known only at the end of the file, and the visitor uses the numbers before that. */
 static bool packed_is_possible(const struct packed *packed, const struct spool_visiting *v)
 {
     return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
            packed->status >= 0 && packed->status <= BL_ROW_FAILED &&
            (packed->bytes >= packed->length || !packed->bytes) && packed->bytes <= v->steps_left &&
-           bl_spool_stored(packed->bytes) <= v->steps_left;
+           bl_spool_stored(packed->bytes) <= v->steps_left && packed_size(packed) <= v->sum_left;
 }
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
@@ -411,6 +420,7 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
                              .stream = -1};
         BL_TRY(v->visit(v->context, packed.input, &row, packed.bytes, e));
         v->steps_left -= bl_spool_stored(packed.bytes);
+        v->sum_left -= packed_size(&packed);
         *used += whole;
     }
     return BL_OK;
@@ -461,7 +471,7 @@ static int spool_visit_file(struct spool_visiting *v, int fd, const struct head 
 /* The size of KEY.rows need not be checked: the checksum covers all bytes behind the head. */
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e)
 {
-    struct spool_visiting v = {.inputs = inputs, .visit = visit, .context = context};
+    struct spool_visiting v = {.inputs = inputs, .sum_left = INT64_MAX / 2, .visit = visit, .context = context};
     struct head head = {.key = 0};
     bool good = false;
     int fd;
@@ -592,7 +602,8 @@ static int spool_compare(int rows, int steps, uint64_t key, int inputs, const st
     struct spool_comparing *c = calloc(1, sizeof *c);
     if (!c)
         return bl_error_memory(e);
-    struct spool_visiting v = {.inputs = inputs, .steps_left = head->steps_bytes, .context = c};
+    struct spool_visiting v = {
+        .inputs = inputs, .steps_left = head->steps_bytes, .sum_left = INT64_MAX / 2, .context = c};
     c->good = true;
     c->steps = (struct bl_spool_steps){.key = key, .fd = steps};
     v.visit = head->synced ? visiting_nothing : comparing_row;
