@@ -28,7 +28,7 @@ MODULES := libavformat libavcodec libavutil libswresample soxr zimg $(TOOL_MODUL
 LIBRARY_MODULES := libzstd libxxhash jansson libturbojpeg
 
 VERSION := $(shell sed -n 's/^ *\# *define  *BLOAD_VERSION  *"\(.*\)".*/\1/p' include/bload.h 2>/dev/null)
-SONAME := libbload.so.1
+SONAME := libbload.so.2
 
 # --- sources --------------------------------------------------------------------------------------------------------
 

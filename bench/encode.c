@@ -20,7 +20,7 @@ static double processor_seconds(void)
 static int read_all(struct bload_dataset *dataset, int64_t blocks, void *out, size_t size, struct bload_error *error)
 {
     for (int64_t b = 0; b < blocks; b++) {
-        if (bload_read_block(dataset, b, 0, out, size, error) != BLOAD_OK)
+        if (bload_dataset_read_block(dataset, b, 0, out, size, error) != BLOAD_OK)
             return 1;
     }
     return 0;
@@ -30,23 +30,22 @@ int main(int argc, char **argv)
 {
     struct bload_dataset *dataset = NULL;
     struct bload_error error = {0};
-    struct bload_counts counts;
-    struct bload_field field;
     int times = argc > 2 ? atoi(argv[2]) : 5;
     if (argc < 2 || bload_dataset_open(argv[1], &dataset, &error) != BLOAD_OK) {
         fprintf(stderr, "encode: %s\n", argc < 2 ? "which dataset?" : error.text);
         return 1;
     }
-    bload_dataset_counts(dataset, &counts);
-    int status = bload_dataset_field(dataset, 0, &field, &error) != BLOAD_OK;
-    void *out = status ? NULL : malloc(field.block_bytes);
+    const struct bload_counts *counts = bload_dataset_counts(dataset);
+    const struct bload_field *field = bload_dataset_field(dataset, 0);
+    int status = 0;
+    void *out = malloc(field->block_bytes);
     double best = 0;
     if (out)
-        memset(out, 1, field.block_bytes); /* memory is there before it is timed */
+        memset(out, 1, field->block_bytes); /* memory is there before it is timed */
     for (int i = 0; i < times && out && !status; i++) {
         double began = processor_seconds();
-        status = read_all(dataset, counts.blocks, out, field.block_bytes, &error);
-        double rate = (double)(counts.blocks * counts.T) / (processor_seconds() - began);
+        status = read_all(dataset, counts->blocks, out, field->block_bytes, &error);
+        double rate = (double)(counts->blocks * counts->T) / (processor_seconds() - began);
         best = rate > best ? rate : best;
     }
     if (status || !out)

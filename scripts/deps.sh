@@ -138,6 +138,7 @@ needs_ci() {
     need libclang-rt-14-dev has_fuzzer
     need clang-format has clang-format
     need cppcheck has cppcheck
+    need abigail-tools has abidiff
     need shellcheck has shellcheck
     need mandoc has mandoc
     need valgrind has valgrind

@@ -212,7 +212,7 @@ marked() {
 
 hardening() {
     local file
-    for file in bload build/release/libbload-media-*.so build/libbload.so.1; do
+    for file in bload build/release/libbload-media-*.so build/libbload.so.2; do
         [ ! -e "$file" ] || scripts/hardened.sh "$file"
     done
     for file in build/release/main.o build/libbload.o; do
@@ -220,6 +220,18 @@ hardening() {
     done
 }
 
+# A change of the interface that programs were compiled with. New functions are none.
+interface() {
+    local library found
+    for library in packaging/abi/*.abi; do
+        found=build/$(basename "$library" .abi)
+        [ -e "$found" ] || { echo "$library is not of the library that is built"; continue; }
+        # shellcheck disable=SC2094 # another file
+        scripts/abi.sh "$found" >build/interface.abi && abidiff --no-architecture --no-added-syms "$library" build/interface.abi
+    done
+}
+
+if [ -e build/libbload.so ]; then optional "abidiff" abidiff interface; else echo "skip abidiff: the library is not built"; fi
 if [ -e bload ]; then optional "readelf, hardening" readelf hardening; else echo "skip readelf, hardening: bload is not built"; fi
 optional "clang-format" clang-format format
 optional "clang, syntax" clang syntax

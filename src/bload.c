@@ -1,16 +1,16 @@
 /* The public interface (include/bload.h), for C programs and for the readers of other languages.
  *
- * It wraps the store and the planner in names and types of its own, so that neither is part of the ABI. The types that
- * a program allocates itself have reserved members or are filled by the library, so that they can grow; all others are
- * opaque. Every function that can fail copies an internal error to the caller's, and returns its code. What each
- * function promises stands in the public header. */
+ * It wraps the store and the planner in names and types of its own, so that neither is part of the ABI. Structs that
+ * may grow in a later version are never allocated by a program: the object owns them, and functions return pointers to
+ * them. The one exception, struct bload_plan_options, tells its size. Every function that can fail copies an internal
+ * error to the caller's, and returns its code. What each function promises stands in the public header. */
 #include "bload.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "plan/plan.h"
 #include "store/blocks.h"
@@ -19,17 +19,28 @@
 /* Files hold little-endian numbers, which are read and mapped without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bload needs a little-endian machine");
 
+/* The options of the first header of this SONAME. A program that says less has not set size. */
+#define OPTIONS_SIZE_MIN (offsetof(struct bload_plan_options, max_column) + sizeof(void *))
+
 /* An open dataset or view. One thread at a time may use it. */
 struct bload_dataset {
     struct bl_blocks blocks;                            /* the dataset or view, in its present epoch */
-    struct bl_buffer value;                             /* owns the last result of bload_dataset_value */
-    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX]; /* [fields] names, to which struct bload_field points */
+    char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX]; /* [fields] names, to which the fields below point */
+    struct bl_buffer value;                             /* the last result of bload_dataset_read_column */
+    /* What functions return pointers to. */
+    struct bload_counts counts;
+    struct bload_field field[BL_FIELDS_MAX];             /* [fields] */
+    struct bload_attribute attribute[BL_ATTRIBUTES_MAX]; /* [attributes] */
+    struct bload_tables tables;                          /* of the block that was read last */
+    struct bload_row row;                                /* that was read last */
 };
 
 /* A plan, made here or read from a dataset. */
 struct bload_plan {
     struct bl_plan plan;
     int32_t *length; /* [sequences] lengths of all sequences; NULL: the plan has the length of every piece */
+    struct bload_counts counts;
+    struct bload_imbalance imbalance;
 };
 
 /* Returns the version of the library that is loaded, which may be newer than the header. */
@@ -57,53 +68,12 @@ static const struct bl_format *dataset_format(const struct bload_dataset *datase
     return bl_blocks_format(&dataset->blocks);
 }
 
-/* The encodings' names are made here, since struct bload_field points to them as long as the dataset is open. */
-int bload_dataset_open(const char *directory, struct bload_dataset **out, struct bload_error *error)
-{
-    struct bl_error e = {0};
-    *out = NULL;
-    struct bload_dataset *dataset = calloc(1, sizeof *dataset);
-    int code = dataset ? bl_blocks_open(&dataset->blocks, directory, &e) : bl_error_memory(&e);
-    for (int f = 0; !code && f < dataset_format(dataset)->fields.count; f++)
-        bl_encoding_name(&dataset_format(dataset)->encoding[f], dataset->encoding[f]);
-    if (code)
-        free(dataset);
-    else
-        *out = dataset;
-    return error_export(code, &e, error);
-}
-
-/* Mappings stay valid, since each has its own address range. */
-void bload_dataset_close(struct bload_dataset *dataset)
-{
-    if (!dataset)
-        return;
-    bl_blocks_close(&dataset->blocks);
-    bl_buffer_free(&dataset->value);
-    free(dataset);
-}
-
-/* --- epochs and counts -------------------------------------------------------------------------------------------- */
-
-/* Counts the stored plan as epoch 0. */
-int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
-{
-    return bl_epochs_count(bl_blocks_manifest(&dataset->blocks)) + 1;
-}
-
-/* Blocks of another epoch are composed of pieces of the stored blocks. Only this call changes an open dataset, except
- * for its scratch memory. BL_EUSAGE: the dataset has no plan for the epoch. */
-int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error)
-{
-    struct bl_error e = {0};
-    return error_export(bl_blocks_set_epoch(&dataset->blocks, epoch, &e), &e, error);
-}
-
-/* The counts are those of the stored plan. The plans of other epochs have as many blocks and pieces at most S. */
-void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_counts *counts)
+/* The counts are those of the stored plan. The plans of other epochs have the same number of blocks; only their number
+ * of pieces may differ. */
+static struct bload_counts dataset_counts(const struct bload_dataset *dataset)
 {
     const struct bl_manifest *m = bl_blocks_manifest(&dataset->blocks);
-    *counts = (struct bload_counts){
+    return (struct bload_counts){
         .T = m->plan_info.T,
         .S = m->format.S,
         .blocks = m->plan_info.blocks,
@@ -121,6 +91,79 @@ void bload_dataset_counts(const struct bload_dataset *dataset, struct bload_coun
     };
 }
 
+/* Describes the fields and attributes of an open dataset. All texts belong to the dataset's format or to encoding. */
+static void dataset_describe(struct bload_dataset *dataset)
+{
+    const struct bl_format *format = dataset_format(dataset);
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        struct bload_field *out = &dataset->field[f];
+        bl_encoding_name(&format->encoding[f], dataset->encoding[f]);
+        *out = (struct bload_field){
+            .name = field->name,
+            .kind = field->kind,
+            .dtype = bl_dtype_name(field->dtype),
+            .item_bytes = bl_dtype_size(field->dtype),
+            .rank = field->rank + 1, /* the first dimension of a block is T, the others are those of a step */
+            .shape = {format->T},
+            .block_bytes = bl_format_block_bytes(format, f),
+            .encoding = dataset->encoding[f],
+        };
+        memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
+    }
+    for (int a = 0; a < format->attributes; a++)
+        dataset->attribute[a] = (struct bload_attribute){.name = format->attribute[a].name,
+                                                         .dtype = bl_dtype_name(format->attribute[a].dtype)};
+}
+
+int bload_dataset_open(const char *directory, struct bload_dataset **out, struct bload_error *error)
+{
+    struct bl_error e = {0};
+    *out = NULL;
+    struct bload_dataset *dataset = calloc(1, sizeof *dataset);
+    int code = dataset ? bl_blocks_open(&dataset->blocks, directory, &e) : bl_error_memory(&e);
+    if (code) {
+        free(dataset);
+        return error_export(code, &e, error);
+    }
+    dataset_describe(dataset);
+    dataset->counts = dataset_counts(dataset);
+    *out = dataset;
+    return error_export(BL_OK, &e, error);
+}
+
+void bload_dataset_close(struct bload_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    bl_blocks_close(&dataset->blocks);
+    bl_buffer_free(&dataset->value);
+    free(dataset);
+}
+
+/* --- epochs and counts -------------------------------------------------------------------------------------------- */
+
+/* Counts the stored plan as epoch 0. */
+int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
+{
+    return bl_epochs_count(bl_blocks_manifest(&dataset->blocks)) + 1;
+}
+
+/* Blocks of another epoch are composed of pieces of the stored blocks. BL_EUSAGE: the dataset has no plan for the
+ * epoch. */
+int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error)
+{
+    struct bl_error e = {0};
+    int code = bl_blocks_set_epoch(&dataset->blocks, epoch, &e);
+    dataset->counts = dataset_counts(dataset);
+    return error_export(code, &e, error);
+}
+
+const struct bload_counts *bload_dataset_counts(const struct bload_dataset *dataset)
+{
+    return &dataset->counts;
+}
+
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
 /* Fields are numbered in the order in which they were packed; the first one decides the sequences. */
@@ -129,28 +172,9 @@ int bload_dataset_field_count(const struct bload_dataset *dataset)
     return dataset_format(dataset)->fields.count;
 }
 
-/* The first dimension of a block is T, and the others are those of a step. */
-int bload_dataset_field(const struct bload_dataset *dataset, int f, struct bload_field *out, struct bload_error *error)
+const struct bload_field *bload_dataset_field(const struct bload_dataset *dataset, int field)
 {
-    const struct bl_format *format = dataset_format(dataset);
-    struct bl_error e = {0};
-    *out = (struct bload_field){0};
-    if (f < 0 || f >= format->fields.count)
-        return error_export(bl_error_set(&e, BL_EUSAGE, "no field %d: the dataset has %d", f, format->fields.count), &e,
-                            error);
-    const struct bl_field *field = &format->fields.field[f];
-    *out = (struct bload_field){
-        .name = field->name,
-        .kind = field->kind,
-        .dtype = bl_dtype_name(field->dtype),
-        .item_bytes = bl_dtype_size(field->dtype),
-        .rank = field->rank + 1,
-        .shape = {format->T},
-        .block_bytes = bl_format_block_bytes(format, f),
-        .encoding = dataset->encoding[f],
-    };
-    memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
-    return error_export(BL_OK, &e, error);
+    return field >= 0 && field < dataset_format(dataset)->fields.count ? &dataset->field[field] : NULL;
 }
 
 /* Returns the index of a field by its name, or -1. */
@@ -173,8 +197,8 @@ static int size_check(size_t size, size_t needed, struct bl_error *e)
 }
 
 /* The size is checked first, so that a program with an old idea of T cannot be overwritten. */
-int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
-                     struct bload_error *error)
+int bload_dataset_read_block(struct bload_dataset *dataset, int64_t block, int field, void *out, size_t size,
+                             struct bload_error *error)
 {
     const struct bl_format *format = dataset_format(dataset);
     struct bl_error e = {0};
@@ -185,47 +209,35 @@ int bload_read_block(struct bload_dataset *dataset, int64_t block, int field, vo
     return error_export(code, &e, error);
 }
 
-/* Maps a block in its shard. Blocks of views and of other epochs are composed of pieces in several blocks, so that they
- * have no place in a file. */
-int bload_map_block(struct bload_dataset *dataset, int64_t block, int field, struct bload_mapping *mapping,
-                    struct bload_error *error)
+/* Blocks of views and of other epochs are composed of pieces in several blocks, so that they have no place in a file.
+ */
+int bload_dataset_map_block(struct bload_dataset *dataset, int64_t block, int field, const void **data,
+                            struct bload_error *error)
 {
     struct bl_error e = {0};
-    struct bload_mapping made = {0}; /* all zero after an error, so that bload_unmap does nothing */
     int code = BL_OK;
-    /* A block that is compressed or encoded has no place in a file, either: bl_dataset_map reports it. */
+    *data = NULL;
     if (bl_blocks_are_composed(&dataset->blocks))
         code = bl_error_set(&e, BL_EUSAGE, "blocks of views and further epochs can only be read, not mapped");
     else
-        code = bl_dataset_map(&dataset->blocks.dataset, block, field, &made.data, &made.address, &made.length, &e);
-    if (!code)
-        made.size = bl_format_block_bytes(dataset_format(dataset), field);
-    *mapping = code ? (struct bload_mapping){0} : made;
+        code = bl_dataset_map(&dataset->blocks.dataset, block, field, data, &e);
     return error_export(code, &e, error);
 }
 
-/* Mappings begin at a page, so the address to unmap may lie before the data. */
-void bload_unmap(struct bload_mapping *mapping)
-{
-    if (mapping->address)
-        munmap(mapping->address, mapping->length);
-    *mapping = (struct bload_mapping){0};
-}
-
-/* The tables belong to the dataset, and are valid until the next call that reads a block's tables. */
-int bload_read_tables(struct bload_dataset *dataset, int64_t block, struct bload_tables *tables,
-                      struct bload_error *error)
+/* The tables point into the block, which the dataset owns. */
+int bload_dataset_read_tables(struct bload_dataset *dataset, int64_t block, const struct bload_tables **tables,
+                              struct bload_error *error)
 {
     struct bl_error e = {0};
     const struct bl_block *read = NULL; /* owned by the blocks */
     int code = bl_blocks_tables(&dataset->blocks, block, &read, &e);
-    *tables = (struct bload_tables){0};
+    *tables = code ? NULL : &dataset->tables;
     if (!code)
-        *tables = (struct bload_tables){.num_sequences = read->num_sequences,
-                                        .cu_seqlens = read->cu_seqlens,
-                                        .sequence = read->sequence,
-                                        .length = read->length,
-                                        .source_start = read->source_start};
+        dataset->tables = (struct bload_tables){.num_sequences = read->num_sequences,
+                                                .cu_seqlens = read->cu_seqlens,
+                                                .sequence = read->sequence,
+                                                .length = read->length,
+                                                .source_start = read->source_start};
     return error_export(code, &e, error);
 }
 
@@ -244,19 +256,9 @@ int bload_dataset_attribute_count(const struct bload_dataset *dataset)
     return dataset_format(dataset)->attributes;
 }
 
-/* The name belongs to the dataset. An index out of range is BL_EUSAGE, as for fields. */
-int bload_dataset_attribute(const struct bload_dataset *dataset, int a, struct bload_attribute *out,
-                            struct bload_error *error)
+const struct bload_attribute *bload_dataset_attribute(const struct bload_dataset *dataset, int attribute)
 {
-    const struct bl_format *format = dataset_format(dataset);
-    struct bl_error e = {0};
-    *out = (struct bload_attribute){0};
-    if (a < 0 || a >= format->attributes)
-        return error_export(bl_error_set(&e, BL_EUSAGE, "no attribute %d: the dataset has %d", a, format->attributes),
-                            &e, error);
-    *out =
-        (struct bload_attribute){.name = format->attribute[a].name, .dtype = bl_dtype_name(format->attribute[a].dtype)};
-    return error_export(BL_OK, &e, error);
+    return attribute >= 0 && attribute < dataset_format(dataset)->attributes ? &dataset->attribute[attribute] : NULL;
 }
 
 /* Returns the index of an attribute by its name, or -1. */
@@ -272,8 +274,8 @@ int bload_dataset_find_attribute(const struct bload_dataset *dataset, const char
 
 /* Each block has S values of 8 bytes, whatever the type of the attribute, which says how to read them: int64 or
  * float64. */
-int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
-                         struct bload_error *error)
+int bload_dataset_read_attribute(struct bload_dataset *dataset, int64_t block, int attribute, void *out, size_t size,
+                                 struct bload_error *error)
 {
     struct bl_error e = {0};
     int code = size_check(size, (size_t)dataset_format(dataset)->S * sizeof(int64_t), &e);
@@ -283,8 +285,8 @@ int bload_read_attribute(struct bload_dataset *dataset, int64_t block, int attri
 }
 
 /* An empty value and a column that does not exist look the same in a row, so the result of the search decides. */
-int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
-                        struct bload_error *error)
+int bload_dataset_read_column(struct bload_dataset *dataset, int64_t row, const char *column, const char **text,
+                              struct bload_error *error)
 {
     struct bl_error e = {0};
     const struct bl_row *read = NULL; /* owned by the blocks */
@@ -300,41 +302,57 @@ int bload_dataset_value(struct bload_dataset *dataset, int64_t row, const char *
     return error_export(code, &e, error);
 }
 
-/* The texts belong to the dataset, and are valid until another row is read. */
-int bload_dataset_sequence(struct bload_dataset *dataset, int64_t row, struct bload_sequence *out,
+/* The texts belong to the reader of the table, and are valid until another row is read. */
+int bload_dataset_read_row(struct bload_dataset *dataset, int64_t row, const struct bload_row **out,
                            struct bload_error *error)
 {
     struct bl_error e = {0};
     const struct bl_row *read = NULL;
-    *out = (struct bload_sequence){0};
     int code = bl_blocks_row(&dataset->blocks, row, &read, &e);
+    *out = code ? NULL : &dataset->row;
     if (!code)
-        *out = (struct bload_sequence){.id = read->id,
-                                       .path = read->path,
-                                       .kind = read->kind,
-                                       .status = bl_row_status_name(read->status),
-                                       .reason = read->reason,
-                                       .length = read->length};
+        dataset->row = (struct bload_row){.id = read->id,
+                                          .path = read->path,
+                                          .kind = read->kind,
+                                          .status = bl_row_status_name(read->status),
+                                          .reason = read->reason,
+                                          .length = read->length};
     return error_export(code, &e, error);
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
 
-/* Checks the members that the planner does not check: enums of a program that may know other values, and members that
- * only later versions have, which must be zero. BL_EUSAGE. */
+/* Copies the caller's options, which an older or a newer header may have declared: members that the program does not
+ * know are 0, and members that this library does not know must be 0, since they may say anything. from NULL: all
+ * defaults. BL_EUSAGE. */
+static int options_copy(const struct bload_plan_options *from, struct bload_plan_options *to, struct bl_error *e)
+{
+    *to = (struct bload_plan_options){.size = sizeof *to};
+    if (!from)
+        return BL_OK;
+    if (from->size < OPTIONS_SIZE_MIN)
+        return bl_error_set(e, BL_EUSAGE, "the options have the size %zu: set it to sizeof(struct bload_plan_options)",
+                            from->size);
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    const char *bytes = (const char *)from;
+    for (size_t i = sizeof *to; i < from->size; i++) {
+        if (bytes[i])
+            return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
+    }
+    return BL_OK;
+}
+
+/* Checks the members that the planner does not check: enums of a program that may know other values. BL_EUSAGE. */
 static int options_check(const struct bload_plan_options *o, struct bl_error *e)
 {
-    static const struct bload_plan_options zero; /* a later version may give the reserved members a meaning */
-    if (memcmp(o->reserved, zero.reserved, sizeof zero.reserved) != 0)
-        return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
     if ((unsigned)o->strategy > BLOAD_STRATEGY_MIX || (unsigned)o->fill > BLOAD_FILL_PAPER ||
         (unsigned)o->oversize > BLOAD_OVERSIZE_DROP || (unsigned)o->remainder > BLOAD_REMAINDER_DROP ||
         (unsigned)o->sync > BLOAD_SYNC_STEP)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
-    if (o->column_count < 0 || o->column_count > BLOAD_COLUMNS_MAX)
-        return bl_error_set(e, BL_EUSAGE, "column_count is %d, not 0 to %d", o->column_count, BLOAD_COLUMNS_MAX);
-    if (o->column_count && !o->column)
-        return bl_error_set(e, BL_EUSAGE, "column_count is %d, and there is no column", o->column_count);
+    if (o->max_columns < 0 || o->max_columns > BLOAD_MAX_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "max_columns is %d, not 0 to %d", o->max_columns, BLOAD_MAX_COLUMNS_MAX);
+    if (o->max_columns && !o->max_column)
+        return bl_error_set(e, BL_EUSAGE, "max_columns is %d, and max_column is NULL", o->max_columns);
     return BL_OK;
 }
 
@@ -381,25 +399,56 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .accumulate = from->accumulate,
                                    .sync = (enum bl_sync)from->sync,
                                    .group = from->group,
-                                   .max_column.count = from->column_count};
-    for (int c = 0; c < from->column_count; c++) {
+                                   .max_column.count = from->max_columns};
+    for (int c = 0; c < from->max_columns; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
-        *column = (struct bl_plan_column){.max = from->column[c].max, .value = from->column[c].value};
+        *column = (struct bl_plan_column){.max = from->max_column[c].max, .value = from->max_column[c].value};
         snprintf(column->name, sizeof column->name, "column %d", c); /* for messages */
     }
     return BL_OK;
 }
 
-/* All members of the default options are zero. */
+/* Fills in what functions return pointers to. */
+static void plan_describe(struct bload_plan *plan)
+{
+    const struct bl_plan *p = &plan->plan;
+    const struct bl_plan_balance *b = &p->balance;
+    plan->counts = (struct bload_counts){
+        .T = p->T,
+        .S = p->max_sequences,
+        .blocks = (int64_t)p->blocks,
+        .pieces = (int64_t)p->pieces,
+        .sequences = p->sequences,
+        .steps = p->steps,
+        .longest = p->longest,
+        .padding = p->padding,
+        .deleted = p->deleted,
+        .cut = p->cut,
+        .lower_bound = p->lower_bound,
+        .efficiency = bl_plan_efficiency(p),
+        .overlap = p->overlap,
+        .repeated = p->repeated,
+    };
+    plan->imbalance = (struct bload_imbalance){.imbalance = b->lost,
+                                               .imbalance_before = b->lost_before,
+                                               .imbalance_bound = b->bound,
+                                               .highest_block = b->highest,
+                                               .ks_distance = b->apart,
+                                               .ks_distance_random = b->apart_drawn,
+                                               .correlation = b->neighbours};
+}
+
 int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
                     struct bload_plan **out, struct bload_error *error)
 {
-    static const struct bload_plan_options defaults;
     struct bl_error e = {0};
-    struct bl_plan_options inner; /* the same options in the planner's terms */
+    struct bload_plan_options known; /* the options that this library knows */
+    struct bl_plan_options inner;    /* the same in the planner's terms */
     *out = NULL;
     struct bload_plan *plan = calloc(1, sizeof *plan);
-    int code = plan ? options_translate(options ? options : &defaults, &inner, &e) : bl_error_memory(&e);
+    int code = plan ? options_copy(options, &known, &e) : bl_error_memory(&e);
+    if (!code)
+        code = options_translate(&known, &inner, &e);
     if (!code)
         code = bl_plan_make(&plan->plan, length, count, &inner, &e);
     /* If the plan does not store the length of each piece, the lengths are copied, so that the caller may free its
@@ -408,11 +457,13 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
         code = bl_error_memory(&e);
     for (size_t i = 0; i < count && !code && plan->length; i++)
         plan->length[i] = (int32_t)length[i];
-    if (code)
+    if (code) {
         bload_plan_free(plan);
-    else
-        *out = plan;
-    return error_export(code, &e, error);
+        return error_export(code, &e, error);
+    }
+    plan_describe(plan);
+    *out = plan;
+    return error_export(BL_OK, &e, error);
 }
 
 /* Compares the digest of the tables with the one in the header of the index, which was compared with the manifest, and
@@ -467,6 +518,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.lower_bound = m->plan_info.lower_bound;
     plan->plan.max_sequences = m->format.S;
     plan->plan.balance = m->plan_info.balance;
+    plan_describe(plan);
     *out = plan;
     return error_export(BL_OK, &e, error);
 }
@@ -481,39 +533,14 @@ void bload_plan_free(struct bload_plan *plan)
     free(plan);
 }
 
-/* The same counts as of a dataset, by which a program can compare a plan with a packed one. */
-void bload_plan_counts(const struct bload_plan *plan, struct bload_counts *counts)
+const struct bload_counts *bload_plan_counts(const struct bload_plan *plan)
 {
-    const struct bl_plan *p = &plan->plan;
-    *counts = (struct bload_counts){
-        .T = p->T,
-        .S = p->max_sequences,
-        .blocks = (int64_t)p->blocks,
-        .pieces = (int64_t)p->pieces,
-        .sequences = p->sequences,
-        .steps = p->steps,
-        .longest = p->longest,
-        .padding = p->padding,
-        .deleted = p->deleted,
-        .cut = p->cut,
-        .lower_bound = p->lower_bound,
-        .efficiency = bl_plan_efficiency(p),
-        .overlap = p->overlap,
-        .repeated = p->repeated,
-    };
+    return &plan->counts;
 }
 
-/* The measured costs of waiting; all zero for a plan that was not balanced. */
-void bload_plan_balance(const struct bload_plan *plan, struct bload_balance *balance)
+const struct bload_imbalance *bload_plan_imbalance(const struct bload_plan *plan)
 {
-    const struct bl_plan_balance *b = &plan->plan.balance;
-    *balance = (struct bload_balance){.lost = b->lost,
-                                      .lost_before = b->lost_before,
-                                      .bound = b->bound,
-                                      .highest = b->highest,
-                                      .ks = b->apart,
-                                      .ks_random = b->apart_drawn,
-                                      .neighbours = b->neighbours};
+    return &plan->imbalance;
 }
 
 /* Returns -1 for a block that does not exist: the function has no error object. */

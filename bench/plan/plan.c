@@ -54,10 +54,9 @@ int main(int argc, char **argv)
         return 2;
     size_t count;
     int64_t *length = read_list(argv[2], &count);
-    struct bload_plan_options options = {.T = atoll(argv[1])};
+    struct bload_plan_options options = {.size = sizeof options, .T = atoll(argv[1])};
     struct bload_plan *plan;
     struct bload_error error;
-    struct bload_counts counts;
     long before = peak_kib();
     double begun = cpu_seconds();
     if (bload_plan_make(length, count, &options, &plan, &error) != BLOAD_OK) {
@@ -65,8 +64,8 @@ int main(int argc, char **argv)
         return 1;
     }
     double seconds = cpu_seconds() - begun;
-    bload_plan_counts(plan, &counts);
-    printf("%lld %lld %.3f %.0f\n", (long long)counts.blocks, (long long)counts.lower_bound, seconds,
+    const struct bload_counts *counts = bload_plan_counts(plan);
+    printf("%lld %lld %.3f %.0f\n", (long long)counts->blocks, (long long)counts->lower_bound, seconds,
            (double)(peak_kib() - before) / 1024);
     bload_plan_free(plan);
     free(length);

@@ -415,21 +415,20 @@ static int dear_first(const void *x, const void *y)
 /* Copies a plan's blocks, in its order or sorted by cost. */
 static void copy_plan(const struct bload_plan *plan, bool is_sorted, struct shares *s)
 {
-    struct bload_counts counts;
-    bload_plan_counts(plan, &counts);
-    struct dear_block *block = need(calloc((size_t)counts.blocks, sizeof *block));
-    struct bload_piece *piece = need(calloc((size_t)counts.S + 1, sizeof *piece));
-    for (int64_t i = 0; i < counts.blocks; i++) {
+    const struct bload_counts *counts = bload_plan_counts(plan);
+    struct dear_block *block = need(calloc((size_t)counts->blocks, sizeof *block));
+    struct bload_piece *piece = need(calloc((size_t)counts->S + 1, sizeof *piece));
+    for (int64_t i = 0; i < counts->blocks; i++) {
         block[i].block = i;
         int64_t pieces =
-            is_sorted && !bload_plan_pieces(plan, i, piece, counts.S, NULL) ? bload_plan_piece_count(plan, i) : 0;
+            is_sorted && !bload_plan_pieces(plan, i, piece, counts->S, NULL) ? bload_plan_piece_count(plan, i) : 0;
         for (int64_t p = 0; p < pieces; p++)
             block[i].cost += (double)piece[p].length * (double)piece[p].length;
     }
     if (is_sorted)
-        qsort(block, (size_t)counts.blocks, sizeof *block, dear_first);
-    for (int64_t i = 0; i < counts.blocks; i++) {
-        if (bload_plan_pieces(plan, block[i].block, piece, counts.S, NULL) != BLOAD_OK)
+        qsort(block, (size_t)counts->blocks, sizeof *block, dear_first);
+    for (int64_t i = 0; i < counts->blocks; i++) {
+        if (bload_plan_pieces(plan, block[i].block, piece, counts->S, NULL) != BLOAD_OK)
             continue;
         for (int64_t p = 0; p < bload_plan_piece_count(plan, block[i].block); p++)
             s->sequence[s->sequences++] = piece[p].sequence;
@@ -442,7 +441,8 @@ static void copy_plan(const struct bload_plan *plan, bool is_sorted, struct shar
 
 static void run_bload(const struct bench *b, const char *name, bool is_balanced, bool is_sorted)
 {
-    struct bload_plan_options options = {.T = b->T,
+    struct bload_plan_options options = {.size = sizeof options,
+                                         .T = b->T,
                                          .world_size = (int64_t)b->ranks,
                                          .accumulate = (int64_t)b->turn,
                                          .sync = BLOAD_SYNC_STEP,
@@ -451,7 +451,6 @@ static void run_bload(const struct bench *b, const char *name, bool is_balanced,
                                          .cost_beta = 1};
     struct bload_plan *plan;
     struct bload_error error;
-    struct bload_balance balance;
     char bound[32] = "";
     double begun = cpu_seconds();
     if (bload_plan_make(b->length, b->count, &options, &plan, &error) != BLOAD_OK) {
@@ -461,8 +460,7 @@ static void run_bload(const struct bench *b, const char *name, bool is_balanced,
     double seconds = cpu_seconds() - begun;
     struct shares s = make_shares(b, b->turn);
     copy_plan(plan, is_sorted, &s);
-    bload_plan_balance(plan, &balance);
-    snprintf(bound, sizeof bound, "%.2f %%", 100 * balance.bound);
+    snprintf(bound, sizeof bound, "%.2f %%", 100 * bload_plan_imbalance(plan)->imbalance_bound);
     print_row(b, &s, name, bound, seconds);
     bload_plan_free(plan);
     free_shares(&s);

@@ -94,8 +94,8 @@ def package_file(stage: Path, version: str) -> bytes:
 
 def data_files(stage: Path, version: str) -> Members:
     """What goes beside the package: into lib, include and share of the environment."""
-    members = {"lib/libbload.so.1": ((stage / "lib/libbload.so.1").read_bytes(), True),
-               "lib/libbload.so": (b"INPUT(-l:libbload.so.1)\n", False),  # for the linker: a wheel has no links
+    members = {"lib/libbload.so.2": ((stage / "lib/libbload.so.2").read_bytes(), True),
+               "lib/libbload.so": (b"INPUT(-l:libbload.so.2)\n", False),  # for the linker: a wheel has no links
                "lib/pkgconfig/bload.pc": (package_file(stage, version), False),
                "include/bload.h": ((stage / "include/bload.h").read_bytes(), False)}
     for path in [*COMPLETIONS, *(str(page.relative_to(stage)) for page in stage.glob("share/man/man*/*"))]:

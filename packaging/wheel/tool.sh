@@ -5,4 +5,4 @@ export PKG_CONFIG_PATH=/opt/bload/lib/pkgconfig LD_LIBRARY_PATH=/opt/bload/lib
 rm -rf /build/stage
 make -C /build/bload -j"$(nproc)" CUDA=0 STATIC=1 WERROR= CFLAGS='-O2 -g0 -include /build/glibc.h' PKG_CONFIG='pkg-config --static' \
     LDFLAGS='-L/opt/bload/lib -Wl,-rpath-link,/opt/bload/lib' PREFIX=/build/stage install
-strip /build/stage/bin/bload /build/stage/lib/libbload.so.1
+strip /build/stage/bin/bload /build/stage/lib/libbload.so.2

@@ -16,17 +16,17 @@ class Error(ctypes.Structure):
 
 
 class Counts(ctypes.Structure):
-    _fields_ = [("T", I64), ("S", I64), ("blocks", I64), ("others", I64 * 24)]
+    _fields_ = [("T", I64), ("S", I64), ("blocks", I64)]
 
 
 class Field(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_char_p), ("dtype", ctypes.c_char_p), ("item_bytes", ctypes.c_size_t),
-                ("rank", ctypes.c_int), ("shape", I64 * 5), ("block_bytes", ctypes.c_size_t), ("others", I64 * 16)]
+                ("rank", ctypes.c_int), ("shape", I64 * 5), ("block_bytes", ctypes.c_size_t)]
 
 
 class Tables(ctypes.Structure):
     _fields_ = [("num_sequences", ctypes.c_int32), ("cu_seqlens", ctypes.POINTER(ctypes.c_int32)), ("sequence", ctypes.POINTER(I64)),
-                ("length", ctypes.POINTER(ctypes.c_int32)), ("source_start", ctypes.POINTER(I64)), ("others", I64 * 8)]
+                ("length", ctypes.POINTER(ctypes.c_int32)), ("source_start", ctypes.POINTER(I64))]
 
 
 class Dataset:
@@ -34,12 +34,12 @@ class Dataset:
 
     def __init__(self, path):
         self.library = ctypes.CDLL(PATH)
-        self.error, self.handle, self.counts = Error(), ctypes.c_void_p(), Counts()
+        self.library.bload_dataset_counts.restype = ctypes.POINTER(Counts)
+        self.library.bload_dataset_field.restype = ctypes.POINTER(Field)
+        self.error, self.handle = Error(), ctypes.c_void_p()
         self.call("bload_dataset_open", os.fsencode(path), ctypes.byref(self.handle))
-        self.library.bload_dataset_counts(self.handle, ctypes.byref(self.counts))
-        self.fields = [Field() for _ in range(self.library.bload_dataset_field_count(self.handle))]
-        for number, field in enumerate(self.fields):
-            self.call("bload_dataset_field", self.handle, number, ctypes.byref(field))
+        self.counts = self.library.bload_dataset_counts(self.handle).contents
+        self.fields = [self.library.bload_dataset_field(self.handle, f).contents for f in range(self.library.bload_dataset_field_count(self.handle))]
 
     def call(self, name, *arguments):
         if getattr(self.library, name)(*arguments, ctypes.byref(self.error)) != 0:
@@ -49,13 +49,14 @@ class Dataset:
         self.call("bload_dataset_set_epoch", self.handle, I64(number))
 
     def block(self, i):
-        block, tables = {}, Tables()
+        block, pointer = {}, ctypes.POINTER(Tables)()
         for number, field in enumerate(self.fields):
             data = np.empty(tuple(field.shape[:field.rank]), TYPES[field.dtype.decode()])
             assert data.nbytes == field.block_bytes
-            self.call("bload_read_block", self.handle, I64(i), number, ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes))
+            self.call("bload_dataset_read_block", self.handle, I64(i), number, ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes))
             block[field.name.decode()] = data
-        self.call("bload_read_tables", self.handle, I64(i), ctypes.byref(tables))
+        self.call("bload_dataset_read_tables", self.handle, I64(i), ctypes.byref(pointer))
+        tables = pointer.contents
         block["num_sequences"] = np.int32(tables.num_sequences)
         S = self.counts.S
         for name, size in ("cu_seqlens", S + 1), ("sequence", S), ("length", S), ("source_start", S):

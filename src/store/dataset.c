@@ -73,6 +73,11 @@ void bl_dataset_close(struct bl_dataset *dataset)
     for (int64_t i = 0; i < dataset->keeps; i++)
         kept_close(&dataset->kept[i]);
     free(dataset->kept);
+    for (int64_t i = 0; dataset->map && i < bl_format_shards(&dataset->manifest.format); i++) {
+        if (dataset->map[i].address)
+            munmap(dataset->map[i].address, dataset->map[i].length);
+    }
+    free(dataset->map);
     bl_index_close(&dataset->index);
     bl_manifest_free(&dataset->manifest);
     bl_block_free(&dataset->block);
@@ -317,13 +322,12 @@ int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct 
     return BL_OK;
 }
 
-/* mmap requires an offset that is a multiple of the page size, so that the mapping begins up to a page before the
- * block. */
-int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
-                   struct bl_error *e)
+/* A whole shard is mapped, and stays mapped until the dataset is closed: a mapping for each block would look up its
+ * pages again each time, which takes twice as long as copying them. */
+int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, struct bl_error *e)
 {
     const struct bl_format *format = &dataset->manifest.format;
-    int64_t offset = 0, size = 0, page = sysconf(_SC_PAGESIZE);
+    int64_t offset = 0, size = 0;
     char name[BL_ENCODING_NAME_MAX];
     BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
     if (format->encoding[f].kind != BL_ENCODING_RAW)
@@ -331,18 +335,21 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
                             dataset->dir, format->fields.field[f].name, bl_encoding_name(&format->encoding[f], name));
     if (dataset->file.compressed)
         return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can only be read, not mapped", dataset->dir);
-    int64_t before = offset % page;
-    *length = (size_t)(size + before);
-    *address = mmap(NULL, *length, PROT_READ, MAP_SHARED, dataset->file.fd, offset - before);
-    if (*address == MAP_FAILED)
-        return bl_error_errno(e, BL_EFAIL, "cannot map %s", dataset->file.path);
-    *data = (const char *)*address + before;
+    if (!dataset->map && !(dataset->map = calloc((size_t)bl_format_shards(format), sizeof *dataset->map)))
+        return bl_error_memory(e);
+    struct bl_dataset_map *map = &dataset->map[dataset->shard];
+    if (!map->address) {
+        /* The size of the file was compared with the manifest when the shard was opened. */
+        void *address = mmap(NULL, (size_t)dataset->file.bytes, PROT_READ, MAP_SHARED, dataset->file.fd, 0);
+        if (address == MAP_FAILED)
+            return bl_error_errno(e, BL_EFAIL, "cannot map %s", dataset->file.path);
+        *map = (struct bl_dataset_map){address, (size_t)dataset->file.bytes};
+    }
+    *data = (const char *)map->address + offset;
     return BL_OK;
 }
 
-/* --- tables
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* Copies the row of one block of a table or attribute to out. A table of a compressed shard is
  * compressed as one piece, so that reading it row by row would decompress it for every block: the

@@ -23,6 +23,12 @@ struct bl_dataset_shard {
     struct bl_layout *layout;
 };
 
+/* A shard in memory. */
+struct bl_dataset_map {
+    void *address; /* NULL: not mapped */
+    size_t length;
+};
+
 struct bl_dataset {
     char *dir;
     struct bl_manifest manifest;
@@ -32,6 +38,7 @@ struct bl_dataset {
     struct bl_layout *layout;
     struct bl_dataset_shard *kept; /* [keeps] further open shards: shard n is at index n % keeps; NULL: none */
     int64_t keeps;
+    struct bl_dataset_map *map;      /* [shards] made by bl_dataset_map; NULL: none yet */
     uint8_t *table[BL_TABLES_ALL];   /* tables of a compressed shard, which are read once */
     struct bl_block block;           /* tables only: returned by bl_dataset_tables */
     struct bl_jpeg_decoder *decoder; /* for JPEG fields; this and the members below are made when first needed */
@@ -72,10 +79,9 @@ int bl_dataset_copy_files(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 /* Compares the stored bytes of block b of field f with their checksum in the index. BL_EDATA: they differ. */
 int bl_dataset_check_block(struct bl_dataset *dataset, int64_t b, int f, struct bl_error *e);
 
-/* Maps block b of field f into memory. *data points to its first step. The caller releases the mapping with
- * munmap(*address, *length). BL_EUSAGE: the shard is compressed, or the field is encoded. */
-int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, void **address, size_t *length,
-                   struct bl_error *e);
+/* Maps the shard of block b into memory. *data points to the first step of field f in the block, and is valid until the
+ * dataset is closed. BL_EUSAGE: the shard is compressed, or the field is encoded. */
+int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **data, struct bl_error *e);
 
 /* Reads the tables of block b. *block is valid until the next call. BL_EUSAGE: the block does not exist. */
 int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_block **block, struct bl_error *e);

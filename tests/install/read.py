@@ -16,7 +16,7 @@ assert steps["frames"] == 30 + 50 + 120, steps
 with open("documents.jsonl") as file:
     texts = [json.loads(line)["text"] for line in file]
 assert steps["tokens"] >= sum(len(text.encode()) for text in texts), steps
-library = ctypes.CDLL(os.path.join(sys.prefix, "lib", "libbload.so.1"))
+library = ctypes.CDLL(os.path.join(sys.prefix, "lib", "libbload.so.2"))
 library.bload_version.restype = ctypes.c_char_p
 assert library.bload_version().decode() == sys.argv[1]
 with open("frames/manifest.json") as file:

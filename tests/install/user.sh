@@ -13,7 +13,7 @@ version=$(bload --version | head -n 1)
 echo "$version, $(du -sh env/lib/python3*/site-packages/bload* | awk '{ printf "%s%s", separator, $1; separator = " + " }')"
 [ "$(python -m bload --version)" = "$version
 media module: built in" ]
-for file in share/man/man1/bload-pack.1 share/man/man1/bload-show.1 share/bash-completion/completions/bload include/bload.h lib/libbload.so.1 lib/pkgconfig/bload.pc; do
+for file in share/man/man1/bload-pack.1 share/man/man1/bload-show.1 share/bash-completion/completions/bload include/bload.h lib/libbload.so.2 lib/pkgconfig/bload.pc; do
     [ -s "env/$file" ]
 done
 [ "$(bload pack -h | head -c 5)" != "" ]

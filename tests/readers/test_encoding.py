@@ -14,7 +14,7 @@ import tool
 from dataset import Dataset, digest, header_of, xxh3
 from harness import each
 
-LIBRARY = os.path.join(tool.ROOT, "build/libbload.so.1")
+LIBRARY = os.path.join(tool.ROOT, "build/libbload.so.2")
 NAMES = ["h264.mp4", "hevc.mp4", "mpeg4.avi", "vp9.webm"]
 T = 40
 
@@ -31,7 +31,7 @@ def library_blocks(directory, blocks, shape):
         raise OSError(failure.text.decode())
     out = np.empty((blocks, *shape), dtype="u1")
     for block in range(blocks):
-        if library.bload_read_block(handle, ctypes.c_int64(block), 0, out[block].ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(out[block].nbytes), ctypes.byref(failure)):
+        if library.bload_dataset_read_block(handle, ctypes.c_int64(block), 0, out[block].ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(out[block].nbytes), ctypes.byref(failure)):
             raise OSError(failure.text.decode())
     library.bload_dataset_close(handle)
     return out

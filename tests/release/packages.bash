@@ -17,7 +17,7 @@ install_from() {
 # of_version VERSION: the six packages, and no other state of them.
 of_version() {
     # shellcheck disable=SC2016 # dpkg's own variables
-    system_run "$system" dpkg-query -W -f '${Package} ${Version} ${db:Status-Status}\n' bload bload-doc bload-media libbload1 libbload-dev python3-bload \
+    system_run "$system" dpkg-query -W -f '${Package} ${Version} ${db:Status-Status}\n' bload bload-doc bload-media libbload2 libbload-dev python3-bload \
         >"$work/state" && cat "$work/state" && [ "$(grep -c " $1 installed$" "$work/state")" = 6 ]
 }
 
@@ -26,7 +26,7 @@ upgrades() {
 }
 
 purges() {
-    system_run "$system" apt-get purge -y bload bload-doc bload-media libbload1 libbload-dev python3-bload &&
+    system_run "$system" apt-get purge -y bload bload-doc bload-media libbload2 libbload-dev python3-bload &&
         system_run "$system" apt-get autoremove -y --purge && all_files >"$work/after" && diff "$work/before" "$work/after" &&
         ! system_run "$system" dpkg-query -W bload
 }

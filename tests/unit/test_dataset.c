@@ -28,36 +28,33 @@ static struct bload_dataset *open_sample(const struct sample *s)
     return dataset;
 }
 
-SAMPLE_LOOP(counts_and_fields_are_told, KINDS, kinds[_i])
+SAMPLE_LOOP(counts_and_fields_are_those_of_the_dataset, KINDS, kinds[_i])
 {
-    struct bload_counts counts;
-    struct bload_field field;
-    struct bload_error error;
     CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
-    bload_dataset_counts(dataset, &counts);
-    ck_assert_int_eq(counts.T, 16);
-    ck_assert_int_eq(counts.S, s->plan.max_sequences + 1);
-    ck_assert_int_eq(counts.blocks, (int64_t)s->plan.blocks);
-    ck_assert_int_eq(counts.pieces, (int64_t)s->plan.pieces);
-    ck_assert_int_eq(counts.padding, s->plan.padding);
-    ck_assert_int_eq(counts.steps, s->plan.steps);
-    ck_assert_double_eq_tol(counts.efficiency, bl_plan_efficiency(&s->plan), 1e-11);
+    const struct bload_counts *counts = bload_dataset_counts(dataset);
+    ck_assert_int_eq(counts->T, 16);
+    ck_assert_int_eq(counts->S, s->plan.max_sequences + 1);
+    ck_assert_int_eq(counts->blocks, (int64_t)s->plan.blocks);
+    ck_assert_int_eq(counts->pieces, (int64_t)s->plan.pieces);
+    ck_assert_int_eq(counts->padding, s->plan.padding);
+    ck_assert_int_eq(counts->steps, s->plan.steps);
+    ck_assert_double_eq_tol(counts->efficiency, bl_plan_efficiency(&s->plan), 1e-11);
     ck_assert_int_eq(bload_dataset_field_count(dataset), 3);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "features"), 2);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "sequence"), -1);
-    ck_assert_int_eq(bload_dataset_field(dataset, 0, &field, &error), BLOAD_OK);
-    ck_assert_str_eq(field.name, "frames");
-    ck_assert_str_eq(field.dtype, "U8");
-    ck_assert_int_eq(field.rank, 4);
-    ck_assert_int_eq(field.shape[0], 16);
-    ck_assert_int_eq(field.shape[3], 3);
-    ck_assert_uint_eq(field.block_bytes, 16 * 60);
+    const struct bload_field *field = bload_dataset_field(dataset, 0);
+    ck_assert_ptr_nonnull(field);
+    ck_assert_str_eq(field->name, "frames");
+    ck_assert_str_eq(field->dtype, "U8");
+    ck_assert_int_eq(field->rank, 4);
+    ck_assert_int_eq(field->shape[0], 16);
+    ck_assert_int_eq(field->shape[3], 3);
+    ck_assert_uint_eq(field->block_bytes, 16 * 60);
     char name[BL_ENCODING_NAME_MAX];
-    ck_assert_str_eq(field.encoding, bl_encoding_name(&kinds[_i].encoding, name));
-    ck_assert_int_eq(bload_dataset_field(dataset, 1, &field, NULL), BLOAD_OK);
-    ck_assert_int_eq(field.rank, 1);
-    ck_assert_int_eq(bload_dataset_field(dataset, 3, &field, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(error.code, BLOAD_EUSAGE);
+    ck_assert_str_eq(field->encoding, bl_encoding_name(&kinds[_i].encoding, name));
+    ck_assert_int_eq(bload_dataset_field(dataset, 1)->rank, 1);
+    ck_assert_ptr_null(bload_dataset_field(dataset, 3));
+    ck_assert_ptr_null(bload_dataset_field(dataset, -1));
 }
 
 /* Where frames are kept as JPEG, what comes out of a block is what the library makes of each of its steps. */
@@ -84,7 +81,7 @@ static void through_jpeg(const struct sample *s, struct bl_block *block)
 SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
 {
     struct bload_error error;
-    struct bload_tables tables;
+    const struct bload_tables *tables;
     OWNED(bl_block_free) struct bl_block expected;
     CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     size_t S = (size_t)s->format.S;
@@ -98,15 +95,15 @@ SAMPLE_LOOP(blocks_and_tables_come_out_as_they_went_in, KINDS, kinds[_i])
         through_jpeg(s, &expected);
         for (int f = 0; f < 3; f++) {
             size_t size = bl_format_block_bytes(&s->format, f);
-            ck_assert_msg(bload_read_block(dataset, b, f, read, size, &error) == BLOAD_OK, "%s", error.text);
+            ck_assert_msg(bload_dataset_read_block(dataset, b, f, read, size, &error) == BLOAD_OK, "%s", error.text);
             ck_assert_int_eq(memcmp(read, expected.field[f], size), 0);
         }
-        ck_assert_msg(bload_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
-        ck_assert_int_eq(tables.num_sequences, expected.num_sequences);
-        ck_assert_int_eq(memcmp(tables.cu_seqlens, expected.cu_seqlens, (S + 1) * sizeof(int32_t)), 0);
-        ck_assert_int_eq(memcmp(tables.sequence, expected.sequence, S * sizeof(int64_t)), 0);
-        ck_assert_int_eq(memcmp(tables.length, expected.length, S * sizeof(int32_t)), 0);
-        ck_assert_int_eq(memcmp(tables.source_start, expected.source_start, S * sizeof(int64_t)), 0);
+        ck_assert_msg(bload_dataset_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
+        ck_assert_int_eq(tables->num_sequences, expected.num_sequences);
+        ck_assert_int_eq(memcmp(tables->cu_seqlens, expected.cu_seqlens, (S + 1) * sizeof(int32_t)), 0);
+        ck_assert_int_eq(memcmp(tables->sequence, expected.sequence, S * sizeof(int64_t)), 0);
+        ck_assert_int_eq(memcmp(tables->length, expected.length, S * sizeof(int32_t)), 0);
+        ck_assert_int_eq(memcmp(tables->source_start, expected.source_start, S * sizeof(int64_t)), 0);
     }
 }
 
@@ -135,18 +132,19 @@ SAMPLE_LOOP(shards_that_are_kept_open_are_the_same, KINDS, kinds[_i])
 
 static void check_attribute(struct bload_dataset *dataset, const struct sample *s, int64_t b)
 {
-    struct bload_tables tables;
+    const struct bload_tables *tables;
     struct bload_error error;
     size_t S = (size_t)s->format.S;
     FREED int64_t *class = calloc(S, sizeof *class);
     FREED double *weight = calloc(S, sizeof *weight);
     ck_assert(class && weight);
-    ck_assert_msg(bload_read_attribute(dataset, b, 0, class, S * sizeof *class, &error) == BLOAD_OK, "%s", error.text);
-    ck_assert_msg(bload_read_attribute(dataset, b, 1, weight, S * sizeof *weight, &error) == BLOAD_OK, "%s",
+    ck_assert_msg(bload_dataset_read_attribute(dataset, b, 0, class, S * sizeof *class, &error) == BLOAD_OK, "%s",
                   error.text);
-    ck_assert_int_eq(bload_read_tables(dataset, b, &tables, &error), BLOAD_OK);
+    ck_assert_msg(bload_dataset_read_attribute(dataset, b, 1, weight, S * sizeof *weight, &error) == BLOAD_OK, "%s",
+                  error.text);
+    ck_assert_int_eq(bload_dataset_read_tables(dataset, b, &tables, &error), BLOAD_OK);
     for (size_t i = 0; i < S; i++) {
-        int row = (int)tables.sequence[i];
+        int row = (int)tables->sequence[i];
         double expected = row < 0 ? 0 : sample_weight(row);
         ck_assert_int_eq(class[i], row < 0 ? 0 : sample_class(row));
         ck_assert(isnan(expected) ? isnan(weight[i]) : weight[i] == expected);
@@ -156,7 +154,6 @@ static void check_attribute(struct bload_dataset *dataset, const struct sample *
 SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
 {
     struct bload_error error;
-    struct bload_attribute attribute;
     const char *text;
     int64_t none[64] = {0};
     CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
@@ -166,67 +163,64 @@ SAMPLE_LOOP(attributes_are_those_of_the_sequences, KINDS, kinds[_i])
     ck_assert_int_eq(bload_dataset_find_attribute(dataset, "note"), -1);
     for (int64_t b = s->format.blocks; has && b-- > 0;)
         check_attribute(dataset, s, b);
-    ck_assert_int_eq(bload_dataset_attribute(dataset, 1, &attribute, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
-    ck_assert_str_eq(has ? attribute.dtype : error.text, has ? "F64" : "no attribute 1: the dataset has 0");
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, 2, none, sizeof none, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, 0, none, (size_t)s->format.S * 8 - 1, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_attribute(dataset, 0, -1, none, sizeof none, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_dataset_value(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
+    const struct bload_attribute *attribute = bload_dataset_attribute(dataset, 1);
+    ck_assert_str_eq(attribute ? attribute->dtype : "none", has ? "F64" : "none");
+    ck_assert_ptr_null(bload_dataset_attribute(dataset, 2));
+    ck_assert_ptr_null(bload_dataset_attribute(dataset, -1));
+    ck_assert_int_eq(bload_dataset_read_attribute(dataset, 0, 2, none, sizeof none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_attribute(dataset, 0, 0, none, (size_t)s->format.S * 8 - 1, &error),
+                     BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_attribute(dataset, 0, -1, none, sizeof none, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_column(dataset, 12, "note", &text, &error), has ? BLOAD_OK : BLOAD_EUSAGE);
     ck_assert_str_eq(has ? text : "note \t12", "note \t12");
-    ck_assert_int_eq(bload_dataset_value(dataset, 12, "length", &text, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_column(dataset, 12, "length", &text, &error), BLOAD_EUSAGE);
     ck_assert_ptr_null(text);
-    ck_assert_int_eq(bload_dataset_value(dataset, SAMPLE_SEQUENCES, "note", &text, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_column(dataset, SAMPLE_SEQUENCES, "note", &text, &error), BLOAD_EUSAGE);
 }
 
+/* Blocks of all shards are mapped at once, while others are read. */
 SAMPLE_LOOP(blocks_are_mapped_unless_compressed, KINDS, kinds[_i])
 {
     struct bload_error error;
-    struct bload_mapping mapping, other = {0};
-    uint8_t read[16 * 60];
-    struct bload_dataset *dataset = open_sample(s);
-    int64_t last = s->format.blocks - 1;
-    int code = bload_map_block(dataset, last, 2, &mapping, &error);
-    if (s->format.compressed) {
-        ck_assert_int_eq(code, BLOAD_EUSAGE);
-        ck_assert_ptr_null(mapping.data);
-    } else {
-        ck_assert_msg(code == BLOAD_OK, "%s", error.text);
-        ck_assert_uint_eq(mapping.size, 16 * 24);
-        ck_assert_uint_eq((uintptr_t)mapping.data % 4, 0);
-        ck_assert_int_eq(bload_map_block(dataset, 0, 1, &other, &error), BLOAD_OK);
-        ck_assert_int_eq(bload_read_block(dataset, last, 2, read, sizeof read, &error), BLOAD_OK);
+    const void *data[64], *again = NULL;
+    uint8_t read[16 * 24];
+    CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
+    for (int64_t b = 0; b < s->format.blocks && !s->format.compressed; b++)
+        ck_assert_msg(bload_dataset_map_block(dataset, b, 2, &data[b], &error) == BLOAD_OK, "%s", error.text);
+    for (int64_t b = 0; b < s->format.blocks && !s->format.compressed; b++) {
+        ck_assert_uint_eq((uintptr_t)data[b] % 4, 0);
+        ck_assert_int_eq(bload_dataset_read_block(dataset, b, 2, read, sizeof read, &error), BLOAD_OK);
+        ck_assert_int_eq(memcmp(data[b], read, sizeof read), 0);
+        ck_assert_int_eq(bload_dataset_map_block(dataset, b, 2, &again, &error), BLOAD_OK);
+        ck_assert_ptr_eq(again, data[b]);
     }
+    ck_assert_int_eq(bload_dataset_map_block(dataset, s->format.blocks, 2, &again, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(again);
+    if (s->format.compressed)
+        ck_assert_int_eq(bload_dataset_map_block(dataset, 0, 2, &again, &error), BLOAD_EUSAGE);
     if (kinds[_i].encoding.kind != BL_ENCODING_RAW) {
-        ck_assert_int_eq(bload_map_block(dataset, 0, 0, &other, &error), BLOAD_EUSAGE);
+        ck_assert_int_eq(bload_dataset_map_block(dataset, 0, 0, &again, &error), BLOAD_EUSAGE);
         ck_assert_ptr_nonnull(strstr(error.text, "frames is encoded"));
     }
-    bload_dataset_close(dataset);
-    if (mapping.data)
-        ck_assert_int_eq(memcmp(mapping.data, read, mapping.size), 0); /* outlives the dataset */
-    if (other.data)
-        bload_unmap(&other);
-    bload_unmap(&mapping);
-    ck_assert_ptr_null(mapping.data);
-    bload_unmap(&mapping);
+    ck_assert_ptr_null(again);
 }
 
 SAMPLE_LOOP(the_plan_is_read_back, KINDS, kinds[_i])
 {
     struct bload_error error;
     FREED_PLAN struct bload_plan *plan;
-    struct bload_counts counts;
     struct bload_dataset *dataset = open_sample(s);
     ck_assert_msg(bload_dataset_plan(dataset, &plan, &error) == BLOAD_OK, "%s", error.text);
     bload_dataset_close(dataset);
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.blocks, (int64_t)s->plan.blocks);
-    ck_assert_int_eq(counts.cut, s->plan.cut);
+    const struct bload_counts *counts = bload_plan_counts(plan);
+    ck_assert_int_eq(counts->blocks, (int64_t)s->plan.blocks);
+    ck_assert_int_eq(counts->cut, s->plan.cut);
     for (size_t b = 0, p = 0; b < s->plan.blocks; b++) {
         int32_t start = 0;
         struct bload_piece piece[64];
         int64_t count = bload_plan_piece_count(plan, (int64_t)b);
         ck_assert_int_eq(count, s->plan.block_ptr[b + 1] - s->plan.block_ptr[b]);
-        ck_assert_int_le(count, counts.S);
+        ck_assert_int_le(count, counts->S);
         ck_assert_int_eq(bload_plan_pieces(plan, (int64_t)b, piece, 64, &error), BLOAD_OK);
         for (int64_t i = 0; i < count; i++, p++) {
             ck_assert_int_eq(piece[i].sequence, s->plan.sequence[p]);
@@ -241,43 +235,44 @@ SAMPLE_LOOP(the_plan_is_read_back, KINDS, kinds[_i])
 SAMPLE_TEST(rows_are_read_back, kinds[0])
 {
     struct bload_error error;
-    struct bload_sequence row;
+    const struct bload_row *row;
     int64_t rows;
     CLOSED_DATASET struct bload_dataset *dataset = open_sample(s);
     ck_assert_int_eq(bload_dataset_row_count(dataset, &rows, &error), BLOAD_OK);
     ck_assert_int_eq(rows, SAMPLE_SEQUENCES);
-    ck_assert_int_eq(bload_dataset_sequence(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
-    ck_assert_str_eq(row.id, "clip 7.mp4");
-    ck_assert_str_eq(row.status, "failed");
-    ck_assert_str_eq(row.reason, "9 frames decode, the scan counted 4");
-    ck_assert_int_eq(row.length, s->length[SAMPLE_FAILED]);
-    ck_assert_int_eq(bload_dataset_sequence(dataset, rows, &row, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_dataset_sequence(dataset, -1, &row, &error), BLOAD_EUSAGE);
-    ck_assert_ptr_null(row.id);
+    ck_assert_int_eq(bload_dataset_read_row(dataset, SAMPLE_FAILED, &row, &error), BLOAD_OK);
+    ck_assert_str_eq(row->id, "clip 7.mp4");
+    ck_assert_str_eq(row->status, "failed");
+    ck_assert_str_eq(row->reason, "9 frames decode, the scan counted 4");
+    ck_assert_int_eq(row->length, s->length[SAMPLE_FAILED]);
+    ck_assert_int_eq(bload_dataset_read_row(dataset, rows, &row, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_row(dataset, -1, &row, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(row);
 }
 
 SAMPLE_LOOP(what_is_not_there_is_refused, KINDS, kinds[_i])
 {
     struct bload_error error;
-    struct bload_tables tables;
+    const struct bload_tables *tables;
     struct bload_dataset *dataset, *none;
     uint8_t out[16 * 60];
     char command[160];
     dataset = open_sample(s);
-    ck_assert_int_eq(bload_read_block(dataset, s->format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, -1, 0, out, sizeof out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, 0, 3, out, sizeof out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, 0, -1, out, sizeof out, NULL), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out - 1, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, s->format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, -1, 0, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 3, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, -1, out, sizeof out, NULL), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 0, out, sizeof out - 1, &error), BLOAD_EUSAGE);
     ck_assert_str_eq(error.text, "the result has 960 bytes, out only 959");
-    ck_assert_int_eq(bload_read_tables(dataset, s->format.blocks, &tables, &error), BLOAD_EUSAGE);
-    ck_assert_ptr_null(tables.cu_seqlens);
+    ck_assert_int_eq(bload_dataset_read_tables(dataset, s->format.blocks, &tables, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_null(tables);
     snprintf(command, sizeof command, "rm %s/shards/00000/shard-00000001*", s->dir);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
-    ck_assert_int_eq(bload_read_block(dataset, s->format.blocks_per_shard, 0, out, sizeof out, &error), BLOAD_EFAIL);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, s->format.blocks_per_shard, 0, out, sizeof out, &error),
+                     BLOAD_EFAIL);
     ck_assert_ptr_nonnull(strstr(error.text, "shard-00000001"));
-    ck_assert_int_eq(bload_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 0, out, sizeof out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
     snprintf(command, sizeof command, "rm %s/manifest.json", s->dir);
     ck_assert_int_eq(system(command), 0);
@@ -426,22 +421,23 @@ SAMPLE_TEST(large_seeds_survive_json, kinds[0])
 
 /* --- planning --------------------------------------------------------------------------------------------------- */
 
+#define SIZE (sizeof(struct bload_plan_options))
+
 UNIT_TEST(a_plan_is_made_of_lengths)
 {
     int64_t length[] = {5, 3, 8, 2, 6, 0};
-    struct bload_plan_options options = {.T = 8, .seed = 1};
+    struct bload_plan_options options = {.size = SIZE, .T = 8, .seed = 1};
     FREED_PLAN struct bload_plan *plan;
     struct bload_error error;
-    struct bload_counts counts;
     struct bload_piece piece[5];
     ck_assert_msg(bload_plan_make(length, 6, &options, &plan, &error) == BLOAD_OK, "%s", error.text);
     memset(length, 0, sizeof length); /* not needed any more */
-    bload_plan_counts(plan, &counts);
-    ck_assert_int_eq(counts.blocks, 3);
-    ck_assert_int_eq(counts.padding, 0);
-    ck_assert_int_eq(counts.sequences, 5);
+    const struct bload_counts *counts = bload_plan_counts(plan);
+    ck_assert_int_eq(counts->blocks, 3);
+    ck_assert_int_eq(counts->padding, 0);
+    ck_assert_int_eq(counts->sequences, 5);
     int64_t steps = 0;
-    for (int64_t b = 0; b < counts.blocks; b++) {
+    for (int64_t b = 0; b < counts->blocks; b++) {
         int64_t count = bload_plan_piece_count(plan, b);
         ck_assert_int_eq(bload_plan_pieces(plan, b, piece, count - 1, &error), BLOAD_EUSAGE);
         ck_assert_int_eq(bload_plan_pieces(plan, b, piece, count, &error), BLOAD_OK);
@@ -463,7 +459,7 @@ static struct bload_counts planned(const int64_t *length, size_t count, const st
     ck_assert_int_eq(bload_plan_make(length, count, options, &plan, &error), code);
     ck_assert(!plan == (code != BLOAD_OK));
     if (plan)
-        bload_plan_counts(plan, &counts);
+        counts = *bload_plan_counts(plan);
     return counts;
 }
 
@@ -473,35 +469,58 @@ UNIT_TEST(columns_have_maxima)
     static const double pictures[] = {3, 1, 2, 4, 0}, seconds[] = {0.1, 0.2, 0.3, 0.5, 0.5};
     struct bload_max_column columns[] = {{5, pictures}, {0.6, seconds}}, large[] = {{5, pictures}, {0.4, seconds}},
                             none[] = {{5, pictures}, {0.4, NULL}};
-    struct bload_plan_options one = {.T = 9, .column_count = 1, .column = columns},
-                              two = {.T = 9, .column_count = 2, .column = columns};
+    struct bload_plan_options one = {.size = SIZE, .T = 9, .max_columns = 1, .max_column = columns},
+                              two = {.size = SIZE, .T = 9, .max_columns = 2, .max_column = columns};
     struct bload_counts counts = planned(length, 5, &one, BLOAD_OK);
     ck_assert_int_eq(counts.blocks, 2);
     ck_assert_int_eq(counts.lower_bound, 2);
     ck_assert_int_eq(planned(length, 5, &two, BLOAD_OK).blocks, 3);
     struct bload_plan *plan;
     struct bload_error error;
-    two.column = large;
+    two.max_column = large;
     ck_assert_int_eq(bload_plan_make(length, 5, &two, &plan, &error), BLOAD_EUSAGE);
     ck_assert_msg(strstr(error.text, "sequence 3 alone has 0.5 column 1") != NULL, "%s", error.text);
     const struct bload_plan_options bad[] = {
-        {.T = 9, .column_count = 2, .column = none},
-        {.T = 9, .column_count = BLOAD_COLUMNS_MAX + 1, .column = none},
-        {.T = 9, .column_count = 1, .column = NULL},
-        {.T = 9, .fill = BLOAD_FILL_PAPER, .column_count = 1, .column = columns},
+        {.size = SIZE, .T = 9, .max_columns = 2, .max_column = none},
+        {.size = SIZE, .T = 9, .max_columns = BLOAD_MAX_COLUMNS_MAX + 1, .max_column = none},
+        {.size = SIZE, .T = 9, .max_columns = 1, .max_column = NULL},
+        {.size = SIZE, .T = 9, .fill = BLOAD_FILL_PAPER, .max_columns = 1, .max_column = columns},
     };
     for (size_t i = 0; i < COUNT(bad); i++)
         planned(length, 5, &bad[i], BLOAD_EUSAGE);
 }
 
+/* Programs of an older header say a smaller size, those of a newer one a larger size. */
+UNIT_TEST(options_have_a_size)
+{
+    static const int64_t length[] = {5, 3, 8, 2, 6};
+    struct {
+        struct bload_plan_options known;
+        int64_t later;
+    } options = {.known = {.T = 8}};
+    struct bload_plan *plan;
+    struct bload_error error;
+    static const size_t too_small[] = {0, 1, SIZE - 1};
+    for (size_t i = 0; i < COUNT(too_small); i++) {
+        options.known.size = too_small[i];
+        ck_assert_int_eq(bload_plan_make(length, 5, &options.known, &plan, &error), BLOAD_EUSAGE);
+        ck_assert_ptr_nonnull(strstr(error.text, "set it to sizeof(struct bload_plan_options)"));
+    }
+    options.known.size = sizeof options;
+    ck_assert_int_eq(planned(length, 5, &options.known, BLOAD_OK).blocks, 3);
+    options.later = 1;
+    ck_assert_int_eq(bload_plan_make(length, 5, &options.known, &plan, &error), BLOAD_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "members that version " BLOAD_VERSION " does not know"));
+}
+
 UNIT_TEST(every_strategy_and_every_error_of_planning)
 {
     static const int64_t length[] = {5, 3, 8, 2, 6}, split[] = {9, 2};
-    struct bload_plan_options o = {.strategy = BLOAD_STRATEGY_NAIVE};
+    struct bload_plan_options o = {.size = SIZE, .strategy = BLOAD_STRATEGY_NAIVE};
     ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).blocks, 5);
-    o = (struct bload_plan_options){.strategy = BLOAD_STRATEGY_MIX, .clip = 3};
+    o = (struct bload_plan_options){.size = SIZE, .strategy = BLOAD_STRATEGY_MIX, .clip = 3};
     ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).T, 3);
-    o = (struct bload_plan_options){.T = 4};
+    o = (struct bload_plan_options){.size = SIZE, .T = 4};
     planned(length, 5, &o, BLOAD_EFAIL);
     o.oversize = BLOAD_OVERSIZE_DROP;
     ck_assert_int_eq(planned(length, 5, &o, BLOAD_OK).deleted, 19);
@@ -512,12 +531,11 @@ UNIT_TEST(every_strategy_and_every_error_of_planning)
     ck_assert_int_eq(counts.repeated, 15);
     ck_assert_int_eq(counts.blocks * counts.T, counts.steps + counts.repeated + counts.padding);
     static const struct bload_plan_options bad[] = {
-        {.T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = 4},
-        {.T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = -1},
-        {.T = 4, .overlap = 1},
-        {.T = -1, .overlap = 1},
-        {.strategy = (enum bload_strategy)9},
-        {.reserved = {[6] = 1}},
+        {.size = SIZE, .T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = 4},
+        {.size = SIZE, .T = 4, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = -1},
+        {.size = SIZE, .T = 4, .overlap = 1},
+        {.size = SIZE, .T = -1, .overlap = 1},
+        {.size = SIZE, .strategy = (enum bload_strategy)9},
     };
     struct bload_plan *plan;
     for (size_t i = 0; i < COUNT(bad); i++) {

@@ -289,16 +289,16 @@ UNIT_TEST(damaged_files_are_named_by_block_and_step)
     snprintf(message, sizeof message, "block %d of frames_jpeg: checksum", (int)o.block);
     expect(&o.sample, o.name, message);
     ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
-    ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, sizeof out, &error), BLOAD_EDATA);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, o.block, 0, out, sizeof out, &error), BLOAD_EDATA);
     snprintf(message, sizeof message, "block %d of frames, step 1: not a JPEG file", (int)o.block);
     ck_assert_msg(strstr(error.text, message) != NULL, "%s", error.text);
-    ck_assert_int_eq(bload_read_block(dataset, o.block + 1, 0, out, sizeof out, &error), BLOAD_OK);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, o.block + 1, 0, out, sizeof out, &error), BLOAD_OK);
     bload_dataset_close(dataset);
     /* Offsets that are no order are refused before they are used. */
     int64_t wrong = INT64_MAX;
     ck_assert_int_eq(pwrite(o.fd, &wrong, sizeof wrong, o.at + 16), sizeof wrong);
     ck_assert_int_eq(bload_dataset_open(o.sample.dir, &dataset, &error), BLOAD_OK);
-    ck_assert_int_eq(bload_read_block(dataset, o.block, 0, out, sizeof out, &error), BLOAD_EDATA);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, o.block, 0, out, sizeof out, &error), BLOAD_EDATA);
     ck_assert_ptr_nonnull(strstr(error.text, "frames_offsets of block"));
     close(o.fd);
     bl_layout_free(&o.layout);

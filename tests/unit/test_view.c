@@ -39,33 +39,32 @@ typedef void step_function(struct content *c, int64_t row, int64_t step, const u
 static void each_step(struct bload_dataset *dataset, struct content *c, int64_t first_row, step_function *take)
 {
     struct bload_error error;
-    struct bload_counts counts;
-    struct bload_tables tables;
-    struct bload_field field[3];
+    const struct bload_tables *tables;
+    const struct bload_field *field[3];
     uint8_t *block[3], bytes[STEP_BYTES];
-    bload_dataset_counts(dataset, &counts);
+    const struct bload_counts *counts = bload_dataset_counts(dataset);
     for (int f = 0; f < 3; f++) {
-        ck_assert_int_eq(bload_dataset_field(dataset, f, &field[f], &error), BLOAD_OK);
-        ck_assert_ptr_nonnull(block[f] = malloc(field[f].block_bytes));
+        ck_assert_ptr_nonnull(field[f] = bload_dataset_field(dataset, f));
+        ck_assert_ptr_nonnull(block[f] = malloc(field[f]->block_bytes));
     }
-    for (int64_t n = 0; n < counts.blocks; n++) {
-        int64_t b = counts.blocks - 1 - n;
+    for (int64_t n = 0; n < counts->blocks; n++) {
+        int64_t b = counts->blocks - 1 - n;
         for (int f = 0; f < 3; f++)
-            ck_assert_msg(bload_read_block(dataset, b, f, block[f], field[f].block_bytes, &error) == BLOAD_OK, "%s",
-                          error.text);
-        ck_assert_msg(bload_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
-        for (int i = 0; i < tables.num_sequences; i++) {
-            for (int32_t t = 0; t < tables.length[i]; t++) {
+            ck_assert_msg(bload_dataset_read_block(dataset, b, f, block[f], field[f]->block_bytes, &error) == BLOAD_OK,
+                          "%s", error.text);
+        ck_assert_msg(bload_dataset_read_tables(dataset, b, &tables, &error) == BLOAD_OK, "%s", error.text);
+        for (int i = 0; i < tables->num_sequences; i++) {
+            for (int32_t t = 0; t < tables->length[i]; t++) {
                 size_t at = 0;
                 for (int f = 0; f < 3; f++) {
-                    size_t size = field[f].block_bytes / (size_t)counts.T;
-                    memcpy(bytes + at, block[f] + (size_t)(tables.cu_seqlens[i] + t) * size, size);
+                    size_t size = field[f]->block_bytes / (size_t)counts->T;
+                    memcpy(bytes + at, block[f] + (size_t)(tables->cu_seqlens[i] + t) * size, size);
                     at += size;
                 }
-                take(c, first_row + tables.sequence[i], tables.source_start[i] + t, bytes);
+                take(c, first_row + tables->sequence[i], tables->source_start[i] + t, bytes);
             }
         }
-        for (int64_t t = tables.cu_seqlens[counts.S]; t < counts.T; t++) /* padding */
+        for (int64_t t = tables->cu_seqlens[counts->S]; t < counts->T; t++) /* padding */
             ck_assert_uint_eq(block[1][t * 8], 0);
     }
     for (int f = 0; f < 3; f++)
@@ -290,16 +289,15 @@ static void read_whatever(const char *dir)
 {
     struct bload_dataset *dataset;
     struct bload_error error;
-    struct bload_counts counts;
-    struct bload_tables tables;
+    const struct bload_tables *tables;
     static uint8_t block[50 * 60];
     if (bload_dataset_open(dir, &dataset, &error) != BLOAD_OK)
         return;
-    bload_dataset_counts(dataset, &counts);
-    for (int64_t b = 0; b < counts.blocks; b++) {
+    const struct bload_counts *counts = bload_dataset_counts(dataset);
+    for (int64_t b = 0; b < counts->blocks; b++) {
         for (int f = 0; f < 3; f++)
-            bload_read_block(dataset, b, f, block, sizeof block, &error);
-        bload_read_tables(dataset, b, &tables, &error);
+            bload_dataset_read_block(dataset, b, f, block, sizeof block, &error);
+        bload_dataset_read_tables(dataset, b, &tables, &error);
     }
     bload_dataset_close(dataset);
 }
