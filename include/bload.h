@@ -298,11 +298,11 @@ struct bload_imbalance {
                                 mean costs, minus 1: the share of time that ranks wait */
     double imbalance_before; /* the same for blocks in random order, before they were balanced */
     double imbalance_bound;  /* proven: no plan of these pieces in as many blocks has less */
-    double highest_block;    /* cost of the most expensive block, divided by the mean cost of a block */
+    double highest_block_cost; /* cost of the most expensive block, divided by the mean cost of a block */
     double
         ks_distance; /* mean Kolmogorov-Smirnov distance between the costs at a synchronization point and all costs */
     double ks_distance_random; /* the same for blocks in random order */
-    double correlation;        /* of the costs of each block and the next one, -1 to 1 */
+    double cost_correlation;   /* of the costs of each block and the next one, -1 to 1 */
 };
 
 /* Returns the imbalance, which is valid as long as the plan. */

@@ -432,10 +432,10 @@ static void plan_describe(struct bload_plan *plan)
     plan->imbalance = (struct bload_imbalance){.imbalance = b->lost,
                                                .imbalance_before = b->lost_before,
                                                .imbalance_bound = b->bound,
-                                               .highest_block = b->highest,
+                                               .highest_block_cost = b->highest,
                                                .ks_distance = b->apart,
                                                .ks_distance_random = b->apart_drawn,
-                                               .correlation = b->neighbours};
+                                               .cost_correlation = b->neighbours};
 }
 
 int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,

@@ -123,8 +123,11 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
  * complete. */
 int bl_cmd_write(const char *path, const struct bl_buffer *text, struct bl_error *e);
 
-/* Prints the object that bload info DIR --json prints, with a member "run": where the time went, and the totals. The
- * object is null if no dataset was made because there was nothing new. */
+/* Appends the object that bload info DIR --json prints. */
+int bl_cmd_append_info(const char *dir, struct bl_buffer *out, struct bl_error *e);
+
+/* Prints that object, with a member "run" unless times is NULL: where the time went, and the totals. The object is null
+ * if no dataset was made because there was nothing new. */
 int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
                       struct bl_error *e);
 

@@ -103,6 +103,7 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
 struct exporting {
     struct bl_export_request request; /* options fill most of its members */
     int to;                           /* index of bl_export_formats */
+    bool json;
     struct bl_progress_bar bar;
 };
 
@@ -124,6 +125,8 @@ static const struct bl_option table[] = {
                      .placeholder = "NAME"),
     BL_OPTION_FLAG("ids", struct exporting, request.ids, BL_AFFECTS_NOTHING,
                    "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON"),
+    BL_OPTION_FLAG("json", struct exporting, json, BL_AFFECTS_NOTHING,
+                   "print the export as bload info --json does, once it is complete"),
     {0},
 };
 
@@ -156,6 +159,14 @@ static void export_print_summary(const struct exporting *x, const struct bl_expo
                      x->request.output, x->request.task.index, x->request.task.count);
 }
 
+/* Prints the description of the export as JSON. A task has no complete export to describe. */
+static int export_print_json(const struct exporting *x, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    int code = bl_cmd_export_info(x->request.output, true, &text, e);
+    return bl_cmd_answer(NULL, &text, false, code, e);
+}
+
 /* Checks the options, exports, and prints the summary. Nothing is written before all checks have passed. */
 static int export_run(struct bl_cmd *cmd, struct exporting *x)
 {
@@ -185,7 +196,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
         bl_cmd_print("files of %s hold tokens only, so these fields are left out: %s", request->format->name,
                      made.left_out.data);
     bl_buffer_free(&made.left_out);
-    return code;
+    return code || !x->json || request->task.set ? code : export_print_json(x, e);
 }
 
 /* The last run of several tasks has no --task: it writes what is missing, and finishes the export. */

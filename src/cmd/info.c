@@ -318,6 +318,14 @@ static int info_format(struct informing *i, const char *dir, struct bl_buffer *t
     return BL_OK;
 }
 
+int bl_cmd_append_info(const char *dir, struct bl_buffer *out, struct bl_error *e)
+{
+    struct informing i = {.json = true};
+    int code = info_format(&i, dir, out, e);
+    bl_info_free(&i.info);
+    return code;
+}
+
 /* A command that made a dataset prints it in this way, so that a program needs no second command. */
 int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const struct bl_totals *totals,
                       struct bl_error *e)

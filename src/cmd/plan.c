@@ -50,6 +50,7 @@ struct planning {
     struct bl_partitions taken;    /* the partitions of the epochs so far, from which each new one must differ */
     int64_t repeated;              /* epochs with the partition of an earlier epoch, as there was no other one */
     bool is_reported;              /* a summary or a report will be made */
+    bool json;                     /* option: also print the report */
     atomic_llong made;             /* plans; the thread that makes them counts, and the progress bar reads */
     struct bl_progress progress;
     /* The options of scan and pack, accepted in the YAML file so that one file works for all commands: */
@@ -85,6 +86,9 @@ static const struct bl_option table[] = {
         .placeholder = "DIR", .command_line_only = true),
     BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
                      .placeholder = "FILE.json", .command_line_only = true),
+    BL_OPTION_FLAG("json", struct planning, json, BL_AFFECTS_NOTHING,
+                   "print the counts as JSON, for which the plan needs -o FILE; of a --dataset how many plans it has",
+                   .command_line_only = true),
     BL_OPTION_STRING("plot", struct planning, plot, BL_AFFECTS_NOTHING,
                      "draw the blocks there as bars of their sequences, of many the first; with --epochs numbered as "
                      "the plans",
@@ -94,14 +98,17 @@ static const struct bl_option table[] = {
 
 /* --- tables and lists --------------------------------------------------------------------------------------------- */
 
-/* Writes the counts of the plan to the file of --report, if it is given. */
+/* Writes the counts of the plan to the file of --report and, with --json, to standard output. */
 static int plan_report(const struct planning *p, struct bl_error *e)
 {
     struct bl_buffer json = {0};
-    if (!p->report)
-        return BL_OK;
-    int code = bl_plan_info_format(&p->plan_info, false, &json, e);
-    return bl_cmd_answer(p->report, &json, false, code, e);
+    int code = p->report || p->json ? bl_plan_info_format(&p->plan_info, false, &json, e) : BL_OK;
+    if (!code && p->report)
+        code = bl_cmd_write(p->report, &json, e);
+    if (!code && p->json)
+        code = bl_cmd_write(NULL, &json, e);
+    bl_buffer_free(&json);
+    return code;
 }
 
 /* Returns whether the plan is compared with the plan of another seed, to report which pairs of sequences share a block
@@ -236,11 +243,13 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
         return bl_error_set(e, BL_EUSAGE, "--epochs 0 is for --dataset, whose plans it removes");
     if (p->epochs > 1 && (!p->output || strcmp(p->output, "-") == 0))
         return bl_error_set(e, BL_EUSAGE, "several plans need -o FILE");
+    if (p->json && (!p->output || strcmp(p->output, "-") == 0))
+        return bl_error_set(e, BL_EUSAGE, "--json needs -o FILE: else standard output has the plan");
     if (p->epochs == 1)
         BL_TRY(bl_cmd_check_file(p->output, "", e));
     BL_TRY(plan_check_plot(p, e));
     BL_TRY(bl_length_source_read(&p->lengths, &p->options, cmd));
-    p->is_reported = p->report || !cmd->common.quiet;
+    p->is_reported = p->report || p->json || !cmd->common.quiet;
     /* Several plans have a total; one plan shows only how long it takes. */
     p->printer.bar = bl_progress_bar_make(&cmd->common);
     bl_progress_start(&p->progress, "plan", "plans", NULL, p->epochs > 1 ? p->epochs : 0);
@@ -261,8 +270,8 @@ static int plan_run_table(struct bl_cmd *cmd, struct planning *p)
 static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
 {
     /* These flags decide which plans are made; all others would change the blocks. */
-    static const char *const taken[] = {"dataset", "epochs",     "seed", "world-size", "batch-size", "balance",
-                                        "cost",    "accumulate", "sync", "config",     "quiet",      "progress"};
+    static const char *const taken[] = {"dataset",    "epochs", "seed",   "world-size", "batch-size", "balance", "cost",
+                                        "accumulate", "sync",   "config", "quiet",      "progress",   "json"};
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
         const char *name = m.option->name;
         bool known = o->origin[m.index] != BL_ORIGIN_FLAG;
@@ -275,6 +284,17 @@ static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
                                 m.option->letter && !name[1] ? "-" : "--", name);
     }
     return BL_OK;
+}
+
+/* Prints how many plans of epochs the dataset has, and what this run changed, as JSON. */
+static int epochs_print_json(const struct bl_epochs_result *made, struct bl_error *e)
+{
+    struct bl_buffer json = {0};
+    bl_buffer_printf(&json,
+                     "{\n  \"plans\": %" PRId64 ",\n  \"added\": %" PRId64 ",\n  \"removed\": %" PRId64
+                     ",\n  \"repeated\": %" PRId64 "\n}\n",
+                     made->there, made->added, made->removed, made->repeated);
+    return bl_cmd_answer(NULL, &json, false, BL_OK, e);
 }
 
 /* Adds plans to a finished dataset, or removes them with --epochs 0. Without --world-size and --batch-size they are
@@ -312,7 +332,7 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
             "%s: of the plans that were already there, %s the same sequences together as an earlier one or the "
             "stored one, which older versions did not see: --epochs 0 removes them, then new ones differ",
             p->dataset, bl_text_plural(a, made.older, "puts|put"));
-    return BL_OK;
+    return p->json ? epochs_print_json(&made, e) : BL_OK;
 }
 
 /* --- unfinished datasets ------------------------------------------------------------------------------------------ */
@@ -365,10 +385,11 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
     if (p->options.T != BL_T_AUTO)
         BL_TRY(bl_length_source_require_T(cmd));
     bl_signals_install(&cmd->cancel);
-    int code = bl_packing_open(&p->packing, &request, &cmd->error);
-    if (code || bl_packing_is_complete(p->packing))
-        return code;
-    return directory_make_plan(cmd, p);
+    BL_TRY(bl_packing_open(&p->packing, &request, &cmd->error));
+    if (!bl_packing_is_complete(p->packing))
+        BL_TRY(directory_make_plan(cmd, p));
+    /* A complete dataset has no plan to make; its description has the counts of its plan. */
+    return p->json && bl_packing_is_complete(p->packing) ? bl_cmd_write_info(p->dir, NULL, NULL, &cmd->error) : BL_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ struct viewing {
     char **dir;               /* [operands] the datasets, without weights; owned */
     double *weight;           /* [operands] > 0, or 0 for all: no weights; owned */
     struct bl_view_made made; /* the view that was made last */
-    bool quiet;
+    bool quiet, json;
     struct bl_progress_bar bar;
 };
 
@@ -94,6 +94,8 @@ static const struct bl_option table[] = {
                   .initial = "1", .min = 1, .max = 100000),
     BL_OPTION_INT("sequence-slots", struct viewing, request.sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
+    BL_OPTION_FLAG("json", struct viewing, json, BL_AFFECTS_NOTHING,
+                   "print the view as bload info --json does; with --levels {\"levels\": [...]}, a view a level"),
     {0},
 };
 
@@ -332,6 +334,30 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
     return bl_cmd_check_parent("-o", v->request.output, false, e);
 }
 
+/* Prints the view, or the views of all levels that have sequences, as JSON. */
+static int view_print_json(const struct viewing *v, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    char name[32];
+    int code = BL_OK, printed = 0;
+    if (!v->levels.count)
+        return bl_cmd_write_info(v->request.output, NULL, NULL, e);
+    bl_buffer_text(&text, "{\"levels\": [");
+    for (int i = 0; i < v->levels.count && !code; i++) {
+        bool found = false;
+        snprintf(name, sizeof name, "T-%" PRId64, v->levels.T[i]);
+        char *dir = bl_path_join(v->request.output, name);
+        code = dir ? bl_fs_find(dir, BL_MANIFEST_FILE, &found, e) : bl_error_memory(e);
+        if (found)
+            bl_buffer_text(&text, printed++ ? ", " : "");
+        if (found)
+            code = bl_cmd_append_info(dir, &text, e);
+        free(dir);
+    }
+    bl_buffer_text(&text, "]}\n");
+    return bl_cmd_answer(NULL, &text, false, code, e);
+}
+
 /* Checks the options, and makes the view or the views of all levels. */
 static int view_run(struct bl_cmd *cmd, struct viewing *v)
 {
@@ -350,7 +376,8 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     v->request.tick = view_show_progress;
     v->request.sink = v;
     bl_signals_install_question(); /* all other signals end the command at once: a view gets its manifest last */
-    return v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0);
+    BL_TRY(v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0));
+    return v->json ? view_print_json(v, &cmd->error) : BL_OK;
 }
 
 /* --levels and -T exclude each other: the levels are several T. */

@@ -188,15 +188,15 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
 /* The members of a plan's balance in JSON. Files that only bload reads (the index of a view, the draft of a run) keep
  * the old names, so that their bytes stay; manifests of earlier builds have them, too. */
 static const struct {
-    const char *name, *old; /* old: NULL if it is the same */
-    size_t at;              /* a double of struct bl_plan_balance */
+    const char *name, *old;
+    size_t at; /* a double of struct bl_plan_balance */
 } balance_members[] = {{"imbalance", "cost_lost", offsetof(struct bl_plan_balance, lost)},
                        {"imbalance_before", "cost_lost_before", offsetof(struct bl_plan_balance, lost_before)},
                        {"imbalance_bound", "cost_bound", offsetof(struct bl_plan_balance, bound)},
-                       {"cost_highest", NULL, offsetof(struct bl_plan_balance, highest)},
-                       {"cost_ks", NULL, offsetof(struct bl_plan_balance, apart)},
-                       {"cost_ks_random", NULL, offsetof(struct bl_plan_balance, apart_drawn)},
-                       {"cost_neighbours", NULL, offsetof(struct bl_plan_balance, neighbours)}};
+                       {"highest_block_cost", "cost_highest", offsetof(struct bl_plan_balance, highest)},
+                       {"ks_distance", "cost_ks", offsetof(struct bl_plan_balance, apart)},
+                       {"ks_distance_random", "cost_ks_random", offsetof(struct bl_plan_balance, apart_drawn)},
+                       {"cost_correlation", "cost_neighbours", offsetof(struct bl_plan_balance, neighbours)}};
 
 /* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
@@ -240,7 +240,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
         bl_jansson_set(object, "seconds", json_real(w->seconds));
     const char *balance = (const char *)&w->balance;
     for (size_t i = 0; w->balance.is_measured && i < BALANCE_MEMBERS; i++)
-        bl_jansson_set(object, is_internal && balance_members[i].old ? balance_members[i].old : balance_members[i].name,
+        bl_jansson_set(object, is_internal ? balance_members[i].old : balance_members[i].name,
                        json_real(*(const double *)(const void *)(balance + balance_members[i].at)));
     json_t *list = w->columns ? json_array() : NULL;
     for (int c = 0; c < w->columns; c++) {
@@ -330,7 +330,7 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     char *balance = (char *)&w->balance;
     for (size_t i = 0; i < BALANCE_MEMBERS; i++) {
         const json_t *value = json_object_get(object, balance_members[i].name);
-        if (!value && balance_members[i].old)
+        if (!value)
             value = json_object_get(object, balance_members[i].old);
         *(double *)(void *)(balance + balance_members[i].at) = json_number_value(value);
         w->balance.is_measured |= i == 0 && json_is_number(value);

@@ -21,9 +21,9 @@ test_blocks_cost_alike() {
     for options in '' '--batch-size 2' '--accumulate 4' '--accumulate 4 --sync step'; do
         expect 0 bload plan -q -T 4096 --lengths lengths --world-size 8 --cost 0,1 $options --report report -o plan.tsv
         holds "$(number report imbalance) <= 0.01 && $(number report imbalance_before) > 0.01"
-        holds "$(number report cost_highest) <= 1.05 && $(number report imbalance_bound) <= $(number report imbalance)"
-        holds "$(number report cost_ks) <= 1.15 * $(number report cost_ks_random)"
-        holds "$(number report cost_neighbours) < 0.2"
+        holds "$(number report highest_block_cost) <= 1.05 && $(number report imbalance_bound) <= $(number report imbalance)"
+        holds "$(number report ks_distance) <= 1.15 * $(number report ks_distance_random)"
+        holds "$(number report cost_correlation) < 0.2"
     done
     holds "$(number report blocks) <= 1.001 * $(number report lower_bound) + 32 && $(number report blocks) % 32 == 0"
 }

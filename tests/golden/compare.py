@@ -26,7 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a JSON file may say in other words, and the checksums that depend on it.
 WORDS = {"reason", "checksum", "bytes", "version", "tool_version", "files", "seconds", "run", "skipped_reasons", "failed_reasons"}
 RENAMED = {"cost_lost": "imbalance", "cost_lost_before": "imbalance_before", "cost_bound": "imbalance_bound", "met_again": "pair_repeat_rate",
-           "met_again_random": "pair_repeat_rate_random"}
+           "met_again_random": "pair_repeat_rate_random", "cost_highest": "highest_block_cost", "cost_ks": "ks_distance",
+           "cost_ks_random": "ks_distance_random", "cost_neighbours": "cost_correlation"}
 
 
 def sha(data):

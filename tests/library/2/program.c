@@ -138,7 +138,7 @@ static void print_plan(void)
     print_pieces(plan, bload_plan_counts(plan)->blocks);
     const struct bload_imbalance *b = bload_plan_imbalance(plan);
     printf("imbalance %.6f %.6f %.6f %.6f %.6f %.6f %.6f\n", b->imbalance, b->imbalance_before, b->imbalance_bound,
-           b->highest_block, b->ks_distance, b->ks_distance_random, b->correlation);
+           b->highest_block_cost, b->ks_distance, b->ks_distance_random, b->cost_correlation);
     bload_plan_free(plan);
     options = (struct bload_plan_options){
         .size = sizeof options, .strategy = BLOAD_STRATEGY_SAMPLE, .clip = 4, .all_clips = 1};

@@ -1,0 +1,147 @@
+"""What --json prints, manifests and lines of progress have the form that docs/json says, and nothing beside it."""
+import glob
+import json
+import os
+import re
+import subprocess
+
+import jsonschema
+import numpy as np
+import referencing
+
+import tool
+
+FOLDER = os.path.join(tool.ROOT, "docs/json")
+SCHEMAS = {os.path.basename(path): json.loads(tool.text(path)) for path in glob.glob(os.path.join(FOLDER, "*.json"))}
+REGISTRY = referencing.Registry().with_resources((name, referencing.Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
+
+
+def closed(schema):
+    """The schema, with no members but those that it names; docs/json leaves room for those of later versions."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {key: {name: closed(one) for name, one in value.items()} if key in ("properties", "$defs") else closed(value)
+           for key, value in schema.items()}
+    if "properties" in schema and "additionalProperties" not in schema and "allOf" not in schema:
+        out["additionalProperties"] = False
+    return out
+
+
+# Each in the order in which it is run: the schema, the status, and the command, whose words have no spaces. "FILE:" instead of a command:
+# a file that is there then.
+OUTPUTS = """
+doctor      0 doctor --json
+scan        3 scan arrays -o lengths.tsv --attributes score.csv --json
+compare     0 compare lengths.tsv -T 40 --world-size 2 --max-column score=30 --json
+compare     0 compare lengths.tsv -T 40,longest --world-size 2 --cost 1,0.01 --json
+plan        0 plan lengths.tsv -T 40 -o plan.tsv --json
+plan        0 plan lengths.tsv -T 40 --strategy mix --clip 7 -o mixed.tsv --json
+plan        0 plan lengths.tsv -T 20 --oversize split --overlap 3 --align 4 --world-size 2 --max-column score=30 -o plan.tsv --report report.json --json
+plan        0 FILE:report.json
+dry-run     3 pack arrays -T 40 --compress zstd -o d --dry-run --json
+info        3 pack arrays -T 40 --world-size 2 --attributes score.csv --segment-ids -o d --json
+manifest    0 FILE:d/manifest.json
+info        0 pack arrays -T 40 --world-size 2 --attributes score.csv --segment-ids -o d --json --skipped-ok
+info        0 info d --json
+info        0 finish d --json --skipped-ok
+status      0 status d --json
+epochs      0 plan --dataset d --epochs 2 --json
+info        0 info d --json
+verify      0 verify d --json
+find        0 find d 0.npy --json
+find        0 find d --epoch 1 --step 0 --world-size 2 --json
+find        0 find d broken.npy --json
+info        0 view d -T 60 --epochs 2 -o v --json
+manifest    0 FILE:v/manifest.json
+levels      0 view d --levels 20,40 --batch-size 2 -o levels --json
+verify      0 verify v --json
+export      0 export d --to mds --compress zstd -o mds --json
+export      0 info mds --json
+verify      0 verify mds --json
+info        0 pack texts.jsonl --tokenizer bytes -T 64 --oversize split --compress zstd --frame-size 4096 -o t --json
+export      0 export t --to megatron -o megatron --json
+find        0 find t texts.jsonl#0 --text --json
+dry-run     0 pack texts.jsonl --tokenizer bytes -T 64 --oversize split -o t2 --dry-run --json
+scan        0 scan texts.jsonl --tokenizer bytes -o texts.tsv --json
+status      0 status half --json
+status      0 status tasks --json
+plan        0 plan tasks -T 64 --oversize split --json
+status      0 status tasks --json
+verify      1 verify damaged --json
+"""
+
+
+class Json(tool.Tool):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        make = np.random.default_rng(5)
+        os.makedirs(os.path.join(cls.directory, "arrays"))
+        scores = []
+        for i in range(30):
+            np.save(os.path.join(cls.directory, f"arrays/{i}.npy"), make.integers(0, 255, (int(make.integers(5, 40)), 3), np.uint8))
+            scores.append(f"{i}.npy,{i % 7}")
+        tool.write(os.path.join(cls.directory, "arrays/broken.npy"), "no array")
+        tool.write(os.path.join(cls.directory, "score.csv"), "id,score\n" + "\n".join(scores) + "\nbroken.npy,1\n")
+        tool.write(os.path.join(cls.directory, "texts.jsonl"), "".join(json.dumps({"text": "word " * n}) + "\n" for n in range(1, 40)))
+
+    def check(self, name, value, what):
+        schema = {**closed(SCHEMAS[name + ".json"]), "unevaluatedProperties": False}
+        # References lead to the open schemas; what they say is not said twice.
+        for error in jsonschema.Draft202012Validator(schema, registry=REGISTRY).iter_errors(value):
+            self.fail(f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message[:400]}")
+
+    def test_schemas_are_schemas(self):
+        self.assertTrue(SCHEMAS)
+        for name, schema in SCHEMAS.items():
+            with self.subTest(name):
+                jsonschema.Draft202012Validator.check_schema(schema)
+                self.assertEqual(schema["$id"], name)
+
+    def test_every_output_has_the_form_that_is_documented(self):
+        self.prepare()
+        used = set()
+        for line in OUTPUTS.split("\n")[1:-1]:
+            name, status, command = line.split(None, 2)
+            used.add(name + ".json")
+            if command.startswith("FILE:"):
+                text = tool.text(self.path(command[5:]))
+            else:
+                text, _ = self.bload(*command.split(), status=int(status), cwd=self.directory)
+            values = [json.loads(one) for one in text.splitlines()] if name == "find" else [json.loads(text)]
+            self.assertTrue(values, line)
+            for value in values:
+                self.check(name, value, line)
+        self.assertEqual(sorted(used | {"run.json", "progress.json"}), sorted(SCHEMAS), "a schema without an output, or the other way round")
+
+    def prepare(self):
+        """Directories that are not finished, or damaged."""
+        for index in range(2):
+            self.bload("scan", "-q", "texts.jsonl", "--tokenizer", "bytes", "-o", "tasks", "--task", f"{index}/2", cwd=self.directory)
+        for index in range(1):
+            self.bload("scan", "-q", "texts.jsonl", "--tokenizer", "bytes", "-o", "half", "--task", f"{index}/2", cwd=self.directory)
+        damaged = self.pack("damaged", "texts.jsonl", "--tokenizer", "bytes", "-T", 256, cwd=self.directory)
+        shard = glob.glob(os.path.join(damaged, "shards/*/*"))[0]
+        data = bytearray(tool.read(shard))
+        data[-1] ^= 1
+        tool.write(shard, bytes(data))
+
+    def test_lines_of_progress(self):
+        made = subprocess.run([tool.BLOAD, "pack", "arrays", "-T", "40", "-o", "p", "--progress", "json", "-q"], cwd=self.directory,
+                              stderr=subprocess.PIPE, text=True, timeout=300)
+        lines = [line for line in made.stderr.splitlines() if line.startswith("{")]
+        self.assertTrue(lines, made.stderr)
+        for line in lines:
+            self.check("progress", json.loads(line), line)
+
+    def test_every_command_with_json_has_a_schema(self):
+        commands = set(re.findall(r"^  ([a-z]+) ", self.bload("--help")[0], re.M)) - {"bload"}
+        self.assertIn("info", commands)
+        page = tool.text(os.path.join(FOLDER, "README.md"))
+        for command in commands:
+            if " --json" in self.bload(command, "--help")[0]:
+                self.assertRegex(page, rf"`bload {command}[ `]", f"docs/json/README.md does not name {command}")
+        for name in SCHEMAS:
+            self.assertIn(f"({name})", page)
