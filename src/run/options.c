@@ -138,7 +138,8 @@ const struct bl_option bl_pack_option_table[] = {
                      "sequences with different values in this column of the table never share a block",
                      .placeholder = "COLUMN"),
     BL_OPTION_FLAG("store", struct bl_pack_options, store, BL_AFFECTS_NOTHING,
-                   "to be viewed, not trained on in epochs: --strategy store, and -T auto where it is not given"),
+                   "store sequences once, for bload view or reading by id: --strategy store, with -T auto unless -T is "
+                   "given"),
     BL_OPTION_BYTES("shard-size", struct bl_pack_options, shard_size, BL_AFFECTS_BYTES,
                     "bytes per shard before compression; at least one block goes into each", .initial = "256M",
                     .min = 1),
