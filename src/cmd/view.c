@@ -87,10 +87,11 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct viewing, request.output, BL_AFFECTS_NOTHING,
                      "the directory of the view; required", .letter = 'o', .placeholder = "VIEW"),
     BL_OPTION_CUSTOM("levels", &levels_type, struct levels, struct viewing, levels, BL_AFFECTS_PLAN,
-                     "instead of -T: a view for each of these T, VIEW/T-8192 and so on, with every sequence in the "
-                     "smallest that holds it, and T times the batch size the same; VIEW/levels.tsv lists them"),
+                     "a view for each of these T instead of one for -T: VIEW/T-8192 and so on, listed in "
+                     "VIEW/levels.tsv; each sequence goes into the smallest T that holds it, and all batches have "
+                     "the same number of steps"),
     BL_OPTION_INT("epochs", struct viewing, request.epochs, BL_AFFECTS_PLAN,
-                  "make so many plans, with the seeds from --seed on, all with the same number of blocks",
+                  "make this many plans, with consecutive seeds from --seed on, all with the same number of blocks",
                   .initial = "1", .min = 1, .max = 100000),
     BL_OPTION_INT("sequence-slots", struct viewing, request.sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
