@@ -217,17 +217,16 @@ struct cat {
 };
 
 static const struct bl_option table[] = {
-    BL_OPTION_STRING("field", struct cat, field, BL_AFFECTS_NOTHING,
-                     "which one; required where the dataset has several", .placeholder = "NAME"),
+    BL_OPTION_STRING("field", struct cat, field, BL_AFFECTS_NOTHING, "the field; required if the dataset has several",
+                     .placeholder = "NAME"),
     BL_OPTION_CHOICE("as", struct cat, as, form_names, BL_AFFECTS_NOTHING,
-                     "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, else ids, "
-                     "one a line; npy for "
-                     "all else"),
+                     "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, ids (one a "
+                     "line) for other tokens, npy for all else"),
     BL_OPTION_STRING("tokenizer", struct cat, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to decode them to text", .placeholder = "FILE"),
+                     "the tokenizer that made the tokens, to decode them", .placeholder = "FILE"),
     BL_OPTION_STRING("steps", struct cat, steps, BL_AFFECTS_NOTHING,
-                     "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B"),
-    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this one, as a single picture with --as png"),
+                     "only steps A to B - 1, counted from 0; A or B may be left out", .placeholder = "A..B"),
+    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this step; with --as png, one picture"),
     BL_OPTION_STRING("output", struct cat, output, BL_AFFECTS_NOTHING,
                      "the file to write, or the directory of pictures [standard output]", .letter = 'o',
                      .placeholder = "FILE"),

@@ -147,10 +147,9 @@ int bl_cmd_doctor(int argc, char **argv)
         .name = "doctor",
         .usage = "[options] [DIR]\n"
                  "\n"
-                 "Looks at the machine, and at a directory that is to hold datasets (the working directory, if none\n"
-                 "is named): versions, decoders, limits, isolation, the file system and how fast it writes, GPUs,\n"
-                 "Slurm. Says of each point that it is ok, or what to do. Status 1: something that bload needs is\n"
-                 "missing.",
+                 "Checks the machine, and a directory for datasets (by default the working directory): versions,\n"
+                 "decoders, limits, isolation, the file system and how fast it writes, GPUs, Slurm. Says for each\n"
+                 "point that it is ok, or what to do. Status 1: something that bload needs is missing.",
         .usual = "json quiet h help",
         .examples = "-q .\n"
                     "--json datasets",

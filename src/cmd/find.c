@@ -50,15 +50,16 @@ struct find {
 /* The options that choose and print. `only` names an option without which another one has no meaning. */
 static const struct bl_option table[] = {
     BL_OPTION_INT("step", struct find, step, BL_AFFECTS_NOTHING,
-                  "in the place of ids: all that the ranks read in this step of the epoch, from 0", .only = "epoch"),
-    BL_OPTION_FLAG("json", struct find, json, BL_AFFECTS_NOTHING, "print JSON, an object a line"),
-    BL_OPTION_FLAG("text", struct find, text, BL_AFFECTS_NOTHING, "also the text of what was found, its first lines"),
+                  "what all ranks read in this step of the epoch, from 0, instead of ids", .only = "epoch"),
+    BL_OPTION_FLAG("json", struct find, json, BL_AFFECTS_NOTHING, "print JSON, one object a line"),
+    BL_OPTION_FLAG("text", struct find, text, BL_AFFECTS_NOTHING,
+                   "also print the first lines of the text of each piece"),
     BL_OPTION_INT("lines", struct find, lines, BL_AFFECTS_NOTHING, "lines of text, of 160 characters at most",
                   .initial = "4", .min = 1, .max = 1000000, .only = "text"),
     BL_OPTION_STRING("tokenizer", struct find, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to decode them to text", .placeholder = "FILE", .only = "text"),
+                     "the tokenizer that made the tokens, to decode them", .placeholder = "FILE", .only = "text"),
     BL_OPTION_STRING("field", struct find, field, BL_AFFECTS_NOTHING,
-                     "that of the text [the first with ids of a tokenizer]", .placeholder = "NAME", .only = "text"),
+                     "the field to decode [the first with ids of a tokenizer]", .placeholder = "NAME", .only = "text"),
     {0},
 };
 
@@ -69,32 +70,31 @@ static const char *const deal_names[] = {"blocks", "batches", NULL};
  */
 static const struct bl_option training_table[] = {
     BL_OPTION_INT("epoch", struct bl_training, epoch, BL_AFFECTS_NOTHING,
-                  "of a training run, from 0: also the step, the rank and the place in its batch"),
+                  "epoch of the training run, from 0: also tell step, rank and place in the batch"),
     BL_OPTION_INT("world-size", struct bl_training, world_size, BL_AFFECTS_NOTHING,
                   "ranks of the run [those that the blocks were packed for]", .min = 1, .only = "epoch"),
     BL_OPTION_INT("batch-size", struct bl_training, batch_size, BL_AFFECTS_NOTHING,
                   "blocks per rank and step [as packed]", .min = 1, .only = "epoch"),
-    BL_OPTION_UINT("seed", struct bl_training, seed, BL_AFFECTS_NOTHING, "of the sampler", .initial = "0",
+    BL_OPTION_UINT("seed", struct bl_training, seed, BL_AFFECTS_NOTHING, "seed of the sampler", .initial = "0",
                    .only = "epoch"),
     BL_OPTION_FLAG("shuffle", struct bl_training, is_shuffled, BL_AFFECTS_NOTHING,
                    "whether the sampler shuffles; --shuffle=no: blocks keep their order", .initial = "true",
                    .only = "epoch"),
     BL_OPTION_CHOICE("remainder", struct bl_training, remainder, remainder_names, BL_AFFECTS_NOTHING,
-                     "of the sampler: what happens to blocks that do not fill a step", .initial = "error",
-                     .only = "epoch"),
+                     "what the sampler does with blocks that do not fill a step", .initial = "error", .only = "epoch"),
     BL_OPTION_INT("consumed", struct bl_training, consumed, BL_AFFECTS_NOTHING,
-                  "blocks of the epoch that the run had consumed before it was resumed, as the sampler's state has it: "
-                  "steps count from there",
+                  "blocks of the epoch that a resumed run had consumed before, as in the sampler's state; steps count "
+                  "from there",
                   .initial = "0", .only = "epoch"),
     BL_OPTION_CHOICE("deal", struct bl_training, deal, deal_names, BL_AFFECTS_NOTHING,
-                     "how the blocks of a step go to the ranks: blocks, as samplers with a rank; batches, as "
-                     "Accelerate and the Trainer of Transformers",
+                     "how the blocks of a step go to the ranks: as samplers with a rank take them (blocks), or as "
+                     "Accelerate and the Trainer of Transformers divide them (batches)",
                      .initial = "blocks", .only = "epoch"),
     BL_OPTION_INT("window", struct bl_training, window, BL_AFFECTS_NOTHING,
-                  "blocks of the windows by which a BlockDataset composes epochs without plans", .min = 1,
+                  "window of a BlockDataset, in blocks, which composes epochs without plans", .min = 1,
                   .only = "epoch"),
-    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "of the windows", .initial = "0",
-                   .only = "window"),
+    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING,
+                   "window_seed of the BlockDataset", .initial = "0", .only = "window"),
     {0},
 };
 
@@ -420,8 +420,8 @@ int bl_cmd_find(int argc, char **argv)
         .usage = "[options] DIR|VIEW ID|@FILE|-...\n"
                  "       bload find --step N --epoch E [options] DIR|VIEW\n"
                  "\n"
-                 "Tells where sequences lie: the block, the steps in it, and the shard; with --epoch also in which\n"
-                 "step, on which rank a training run reads them. With --step, what the ranks read in that step.\n"
+                 "Tells where sequences lie: block, steps in the block, and shard. With --epoch, tells also in which\n"
+                 "step and on which rank a training run reads them; with --step, what the ranks read in that step.\n"
                  "ID is as in sequences.tsv; @FILE lists ids, one a line, and - is such a list on standard input.",
         .usual = "step epoch world-size batch-size seed text json",
         .examples = "dataset swim.mp4\n"

@@ -354,7 +354,7 @@ int bl_cmd_info(int argc, char **argv)
             "\n"
             "Shows the plan and its padding, what the plans of epochs repeat, the fields, the shards, skipped, failed\n"
             "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
-            "the shards. Of what bload export wrote it shows the format, what it was made of, and sizes.",
+            "the shards. For an export, shows its format, its dataset and its sizes.",
         .usual = "json h help",
         .examples = "dataset\n"
                     "--json dataset",

@@ -24,7 +24,7 @@ static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct reporting, output, BL_AFFECTS_NOTHING,
                      "write the page to this file instead of standard output", .letter = 'o', .placeholder = "FILE"),
     BL_OPTION_INT("blocks", struct reporting, blocks, BL_AFFECTS_NOTHING,
-                  "draw so many blocks, evenly spread; 0: none, and no shard is read"),
+                  "draw this many blocks, evenly spread; with 0, no shard is read"),
     {0},
 };
 
@@ -82,7 +82,7 @@ int bl_cmd_report(int argc, char **argv)
                  "\n"
                  "Makes a page (HTML, no scripts, nothing loaded) of a dataset, a view or a sequences.tsv: fields,\n"
                  "lengths, efficiency beside the bound and the other strategies, fill of blocks, ranks, sources, what\n"
-                 "was left out and why, some blocks as pictures, and how to make it again.",
+                 "was left out and why, some blocks as pictures, and the configuration.",
         .usual = "output blocks h help",
         .examples = "dataset -o report.html\n"
                     "dataset/sequences.tsv -o report.html",

@@ -35,13 +35,13 @@ struct show {
 
 static const struct bl_option table[] = {
     BL_OPTION_INT("block", struct show, block, BL_AFFECTS_NOTHING,
-                  "the block, from 0 [the first of two sequences or more]"),
+                  "the block, from 0 [the first with two or more sequences]"),
     BL_OPTION_STRING("sequence", struct show, sequence, BL_AFFECTS_NOTHING,
-                     "a sequence in the place of a block, by its id in sequences.tsv", .placeholder = "ID"),
-    BL_OPTION_INT("epoch", struct show, epoch, BL_AFFECTS_NOTHING, "by the plan of this epoch"),
-    BL_OPTION_STRING("field", struct show, field, BL_AFFECTS_NOTHING, "only this one", .placeholder = "NAME"),
+                     "draw this sequence instead of a block; its id as in sequences.tsv", .placeholder = "ID"),
+    BL_OPTION_INT("epoch", struct show, epoch, BL_AFFECTS_NOTHING, "use the plan of this epoch"),
+    BL_OPTION_STRING("field", struct show, field, BL_AFFECTS_NOTHING, "draw only this field", .placeholder = "NAME"),
     BL_OPTION_STRING("tokenizer", struct show, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to show their text", .placeholder = "FILE"),
+                     "the tokenizer that made the tokens, to show their text", .placeholder = "FILE"),
     BL_OPTION_STRING("mask", struct show, mask, BL_AFFECTS_NOTHING,
                      "the field that says which tokens are shaded [loss_mask, mask or labels]", .placeholder = "NAME"),
     BL_OPTION_STRING("output", struct show, output, BL_AFFECTS_NOTHING,
