@@ -82,7 +82,7 @@ int bl_cmd_report(int argc, char **argv)
                  "\n"
                  "Makes a page (HTML, no scripts, nothing loaded) of a dataset, a view or a sequences.tsv: fields,\n"
                  "lengths, efficiency beside the bound and the other strategies, fill of blocks, ranks, sources, what\n"
-                 "was left out and why, some blocks as pictures, and the configuration.",
+                 "was left out and why, some blocks as pictures, and how to make the dataset again.",
         .usual = "output blocks h help",
         .examples = "dataset -o report.html\n"
                     "dataset/sequences.tsv -o report.html",

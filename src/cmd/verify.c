@@ -313,7 +313,7 @@ int bl_cmd_verify(int argc, char **argv)
                  "\n"
                  "Reads and checks all of a dataset: every checksum, and every table against the plan. Names every\n"
                  "fault; exit status 1 if there is one. With --task, each process verifies a range of the shards;\n"
-                 "task 0 also checks the other files. Of what bload export wrote: the checksums of its files.",
+                 "task 0 also checks the other files. For an export, checks the sizes and checksums of its files.",
         .usual = "against json task jobs",
         .examples = "dataset\n"
                     "mds --against dataset",
