@@ -23,7 +23,7 @@ static const struct bl_command commands[] = {
     {"plan", bl_cmd_plan, "decide which sequence goes into which block, and where"},
     {"compare", bl_cmd_compare, "show every strategy side by side"},
     {"pack", bl_cmd_pack, "turn sources into a dataset of fixed-size blocks"},
-    {"view", bl_cmd_view, "plan what datasets store anew, without writing it again"},
+    {"view", bl_cmd_view, "plan the sequences of datasets anew, without copying them"},
     {"export", bl_cmd_export, "write blocks in the formats of other loaders"},
     {"show", bl_cmd_show, "draw a block or a sequence of a dataset"},
     {"cat", bl_cmd_cat, "write one sequence of a dataset, for other programs"},
@@ -34,8 +34,8 @@ static const struct bl_command commands[] = {
     {"report", bl_cmd_report, "make a page about a dataset or a table"},
     {"status", bl_cmd_status, "show the progress of a dataset"},
     {"slurm", bl_cmd_slurm, "make a dataset on a Slurm cluster"},
-    {"doctor", bl_cmd_doctor, "look at this machine: what is there, what to do"},
-    {"completion", command_complete, "print a script by which a shell completes these commands"},
+    {"doctor", bl_cmd_doctor, "check this machine: what works, and what to do"},
+    {"completion", command_complete, "print a script with which a shell completes commands"},
     {0},
 };
 

@@ -170,8 +170,8 @@ int bl_cmd_completion(const struct bl_command *commands, int argc, char **argv)
     struct bl_cmd cmd = {.name = "completion",
                          .usage = "bash|zsh|fish\n"
                                   "\n"
-                                  "Prints a script by which the shell completes commands, options, and what their\n"
-                                  "values may be. make install puts it where the shells look for it.",
+                                  "Prints a script with which the shell completes commands, options and their values.\n"
+                                  "make install puts it where the shells look for it.",
                          .usual = "help",
                          .examples = "bash >bload.bash && . ./bload.bash\n"
                                      "fish >~/.config/fish/completions/bload.fish",
