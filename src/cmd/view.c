@@ -96,7 +96,7 @@ static const struct bl_option table[] = {
     BL_OPTION_INT("sequence-slots", struct viewing, request.sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
     BL_OPTION_FLAG("json", struct viewing, json, BL_AFFECTS_NOTHING,
-                   "print the view as bload info --json does; with --levels {\"levels\": [...]}, a view a level"),
+                   "print the view as bload info --json does; with --levels, an object with the list levels"),
     {0},
 };
 
