@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 import bload  # noqa: E402
-from bload.mapping import MappedFile  # noqa: E402
-from bload.seekable import SeekableFile  # noqa: E402
+from bload._core.mapping import MappedFile  # noqa: E402
+from bload._core.seekable import SeekableFile  # noqa: E402
 
 try:
     import torch

@@ -8,16 +8,16 @@
 """
 from __future__ import annotations
 
-from .base import BaseDataset
-from .blocks import Block, Blocks
-from .dataset import Dataset
-from .epochs import Epoch
-from .errors import (DamagedError, DependencyError, EpochError, Error, FormatError, IsolationError, MissingError, OptionError, SamplerError,
+from ._core.base import BaseDataset
+from ._core.blocks import Block, Blocks
+from ._core.dataset import Dataset
+from ._core.epochs import Epoch
+from ._core.errors import (DamagedError, DependencyError, EpochError, Error, FormatError, IsolationError, MissingError, OptionError, SamplerError,
                      SequenceError)
-from .manifest import Field, Source
-from .opening import open
-from .sequences import Sequences
-from .view import View
+from ._core.manifest import Field, Source
+from ._core.opening import open
+from ._core.sequences import Sequences
+from ._core.view import View
 
 __version__ = "0.2.0"
 

@@ -18,13 +18,13 @@ from collections import Counter
 from multiprocessing.connection import wait
 from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .command_line import Parser
-from .errors import Error, MissingError
-from .lines import Line, chunks
-from .losses import KINDS
-from .messages import Chat, Unusable
-from .rows import chats
-from .turns import Choices, Template, Tokens
+from ._core.command_line import Parser
+from ._core.errors import Error, MissingError
+from ._core.lines import Line, chunks
+from ._core.losses import KINDS
+from ._core.messages import Chat, Unusable
+from ._core.rows import chats
+from ._core.turns import Choices, Template, Tokens
 
 
 LOST = "a worker ended early, perhaps for want of memory: try fewer --workers"

@@ -23,8 +23,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 import numpy as np
 
-from .errors import Error, OptionError
-from .masks import Steps, masks_of
+from ._core.errors import Error, OptionError
+from ._core.masks import Steps, masks_of
 
 Batch = Mapping[str, Any]
 Result = TypeVar("Result")

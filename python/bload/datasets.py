@@ -6,9 +6,9 @@ from typing import Any, Dict, List, Optional, Sequence
 import numpy as np
 
 from . import contracts
-from .base import BaseDataset
-from .errors import DependencyError, Error, OptionError
-from .opening import open
+from ._core.base import BaseDataset
+from ._core.errors import DependencyError, Error, OptionError
+from ._core.opening import open
 
 try:
     import datasets

@@ -1,69 +1,12 @@
-"""Exceptions. Each message names the file and the fault."""
+"""The old place of the exceptions, which `bload` has. It will be gone in version 1.0."""
 from __future__ import annotations
 
-import re
-from typing import Optional
+import warnings
 
-# Control characters but tabs and newlines: a terminal would obey them, and messages quote what files and servers say.
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+from ._core.errors import (DamagedError, DependencyError, EpochError, Error, FormatError, IsolationError, MissingError, OptionError, SamplerError,
+                           SequenceError)
 
+__all__ = ["DamagedError", "DependencyError", "EpochError", "Error", "FormatError", "IsolationError", "MissingError", "OptionError", "SamplerError",
+           "SequenceError"]
 
-def printable(text: str) -> str:
-    """The text with control characters as \\xHH."""
-    return CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
-
-
-class Error(Exception):
-    """The base class of all errors of bload.
-
-    fault: the message without the path. path: the file or directory that the error is about, or None.
-    """
-
-    # One argument must be enough: the DataLoader recreates a worker's exception from its message alone.
-    def __init__(self, fault: str, path: Optional[str] = None):
-        super().__init__(printable(f"{path}: {fault}" if path else fault))
-        self.fault = fault
-        self.path = path
-
-    # Some classes below are also a KeyError, which would show the message in quotes.
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
-class OptionError(Error, ValueError):
-    """The dataset does not support an option, or the value of an option is invalid."""
-
-
-class MissingError(Error, FileNotFoundError):
-    """A file or directory does not exist."""
-
-
-class DamagedError(Error):
-    """A file is damaged: truncated, altered, or inconsistent with the other files."""
-
-
-class FormatError(Error):
-    """The dataset has a format that this version does not support."""
-
-
-class SequenceError(Error, KeyError):
-    """The table has no such sequence or column, or the blocks do not store the sequence, or not completely."""
-
-
-class EpochError(Error, LookupError):
-    """The dataset has no plan for an epoch, or the number or window of an epoch is invalid."""
-
-
-class SamplerError(Error, ValueError):
-    """A sampler cannot give every rank the same number of blocks, or cannot resume from a state; or its arguments are invalid."""
-
-
-class IsolationError(Error):
-    """A model computes something else for sequences in one row than for each alone."""
-
-
-class DependencyError(Error, ImportError):
-    """The dataset or an option needs a package that is not installed."""
-
-    def __init__(self, fault: str, path: Optional[str] = None):
-        Error.__init__(self, fault, path)
+warnings.warn("the exceptions of bload.errors are in bload", DeprecationWarning, stacklevel=2)

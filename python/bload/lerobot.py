@@ -21,15 +21,15 @@ import os
 import sys
 from typing import List, NamedTuple, Optional, Sequence
 
-from . import apart
-from .command_line import Parser
-from .errors import Error, MissingError, OptionError
-from .lerobot_data import write_data
-from .lerobot_episodes import read_episodes
-from .lerobot_info import NUMERIC, Feature, choose_features, read_info
-from .lerobot_output import fields_yaml, make_folders, write_attributes, write_clips
-from .lerobot_tables import arrow
-from .lerobot_videos import camera_clips
+from ._core import apart
+from ._core.command_line import Parser
+from ._core.errors import Error, MissingError, OptionError
+from ._core.lerobot_data import write_data
+from ._core.lerobot_episodes import read_episodes
+from ._core.lerobot_info import NUMERIC, Feature, choose_features, read_info
+from ._core.lerobot_output import fields_yaml, make_folders, write_attributes, write_clips
+from ._core.lerobot_tables import arrow
+from ._core.lerobot_videos import camera_clips
 
 
 class Report(NamedTuple):

@@ -15,9 +15,9 @@ import signal
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
-from . import apart
-from .command_line import Parser
-from .errors import DependencyError, Error, MissingError, OptionError
+from ._core import apart
+from ._core.command_line import Parser
+from ._core.errors import DependencyError, Error, MissingError, OptionError
 
 try:
     import pyarrow
@@ -69,7 +69,7 @@ class Tally:
         self.nulls: Dict[str, int] = {}
 
     def add(self, path: str, lines: Any) -> None:
-        from .arrow_rows import NAMED
+        from ._core.arrow_rows import NAMED
         self.rows += lines.rows
         for reason, row in lines.skipped[:NAMED - self.named]:
             say(f"skipped row {row} of {path}: {reason}")
@@ -91,7 +91,7 @@ class Tally:
 
 def to_lines(options: argparse.Namespace) -> int:
     """Writes the rows of the sources as lines of JSON to standard output."""
-    from . import arrow_rows
+    from ._core import arrow_rows
     files = open_files(options)
     choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), arrow_rows.split_names("--key", options.key))
     out, tally = HeldOutput(sys.stdout.fileno()), Tally()
@@ -105,7 +105,7 @@ def to_lines(options: argparse.Namespace) -> int:
 
 def to_tar(options: argparse.Namespace) -> int:
     """Writes the binary columns of the sources as the members of a tar file."""
-    from . import arrow_rows, arrow_tar
+    from ._core import arrow_rows, arrow_tar
     files = open_files(options)
     choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), [], arrow_tar.member_kind)
     if "file" not in choice.kinds.values():
@@ -125,7 +125,7 @@ def to_tar(options: argparse.Namespace) -> int:
 
 def to_packed(options: argparse.Namespace) -> int:
     """Writes a dataset or view as packed Parquet."""
-    from . import packed_parquet
+    from ._core import packed_parquet
     if not options.output:
         raise OptionError("--write needs -o OUT, the folder to write")
     done = packed_parquet.write(options.write, options.output, field=options.field, loss_mask=options.loss_mask,
@@ -142,7 +142,7 @@ def to_packed(options: argparse.Namespace) -> int:
 
 
 def open_files(options: argparse.Namespace) -> List[Any]:
-    from . import arrow_files
+    from ._core import arrow_files
     paths = arrow_files.find(options.sources)
     splits = arrow_files.splits_of(paths)
     if len(splits) > 1:

@@ -12,9 +12,9 @@ from torch.utils.data import DistributedSampler, Sampler
 from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import default_collate
 
-from . import sampler
-from .errors import SamplerError
-from .opening import open
+from ._core import sampler
+from ._core.errors import SamplerError
+from ._core.opening import open
 
 # Tensors of at least this many bytes are passed from a worker to the main process in shared memory.
 WORTH_SHARING = 256 << 10

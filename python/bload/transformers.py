@@ -10,8 +10,8 @@ import torch
 from transformers import TrainerCallback
 
 from .contracts import IGNORED
-from .errors import IsolationError, OptionError, SamplerError
-from .sampler import BlockSampler
+from ._core.errors import IsolationError, OptionError, SamplerError
+from ._core.sampler import BlockSampler
 
 
 def sampler_of(loader: Any) -> BlockSampler:

@@ -14,15 +14,15 @@ import unittest
 import numpy as np
 
 import tool
-from bload import apart
-from bload.errors import DamagedError, Error
+from bload._core import apart
+from bload._core.errors import DamagedError, Error
 from harness import each
 
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
     from bload import parquet
-    from bload.lerobot_episodes import read_tasks
+    from bload._core.lerobot_episodes import read_tasks
 except ImportError:
     pa = None
 
@@ -164,7 +164,7 @@ class Hostile(tool.Tool):
 
 PROGRAM = """
 import os, signal, sys, time
-from bload import apart
+from bload._core import apart
 def main():
     apart.note("some/file.parquet")
     {}

@@ -5,8 +5,8 @@ from unittest import mock
 import numpy as np
 
 import bload
-import bload.sampler
-from bload.seekable import SeekableFile
+import bload._core.sampler
+from bload._core.seekable import SeekableFile
 from harness import each
 from sample import WAYS, Sample, Truth, same
 
@@ -86,8 +86,8 @@ class Store(Sample):
     def test_sampled(self):
         """Samplers give the blocks of a store as those of any dataset, each once; ranks may leave a remainder."""
         dataset = bload.open(self.packed("store"))
-        source = bload.sampler.EpochBlocks(dataset)
-        given = [list(bload.sampler.BlockSampler(source, 3, rank, remainder="pad")) for rank in range(3)]
+        source = bload._core.sampler.EpochBlocks(dataset)
+        given = [list(bload._core.sampler.BlockSampler(source, 3, rank, remainder="pad")) for rank in range(3)]
         self.assertEqual(len({len(numbers) for numbers in given}), 1)
         self.assertEqual({number % len(dataset) for numbers in given for number in numbers}, set(range(len(dataset))))
         self.assertEqual(sum(int(source[i]["length"].sum()) for i in range(len(dataset))), dataset.manifest["steps"])

@@ -16,12 +16,12 @@ import numpy as np
 
 import bload
 import bload.chat
-import bload.lines
+import bload._core.lines
 import chats
 import tool
 from bload.chat import main
-from bload.rows import chats as parsed
-from bload.turns import Choices, Template
+from bload._core.rows import chats as parsed
+from bload._core.turns import Choices, Template
 from harness import each
 
 os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
@@ -286,7 +286,7 @@ class Command(Runs):
         many = [{"id": f"chat-{i}", "source": "s" * (i % 3), "messages": chats.said(f"Say {i}", "x" * (i % 50 + 1), "Again", f"No {i}")}
                 for i in range(400)]
         name = self.write("many.jsonl", many)
-        with unittest.mock.patch("bload.lines.CHUNK", 5000):
+        with unittest.mock.patch("bload._core.lines.CHUNK", 5000):
             out, err = self.chat("--model", self.folder, "--keep", "source", "--workers", 3, name)
         self.assertIn("chats: 400; tokens: ", err)
         self.assertEqual(out, self.chat("--model", self.folder, "--keep", "source", "--workers", 1, name)[0])
@@ -337,8 +337,8 @@ class Command(Runs):
 
     def test_long_line(self):
         name = self.write("long.jsonl", ["a" * 50 + "\n", "b\n", "c" * 90])
-        with unittest.mock.patch("bload.lines.LONGEST", 40):
-            found = [line for chunk in bload.lines.chunks([self.path(name)]) for line in chunk]
+        with unittest.mock.patch("bload._core.lines.LONGEST", 40):
+            found = [line for chunk in bload._core.lines.chunks([self.path(name)]) for line in chunk]
         self.assertEqual([(line.number, line.offset, line.text, line.fault[:19]) for line in found],
                          [(1, 0, b"", "a line of 51 bytes:"), (2, 51, b"b\n", ""), (3, 53, b"", "a line of 90 bytes:")])
 
@@ -368,7 +368,7 @@ class Order(unittest.TestCase):
         def chunks(_):
             for number in range(60):
                 read.append(number)
-                yield [bload.lines.Line("file", number, 0, b"")]
+                yield [bload._core.lines.Line("file", number, 0, b"")]
 
         def convert(_, arguments, line):
             time.sleep(2 * (line.number == 0))

@@ -5,12 +5,12 @@ import unittest
 
 import zstandard
 
-import bload.lines
+import bload._core.lines
 import chats
-from bload.errors import OptionError
-from bload.messages import Unusable
-from bload.rows import chats as parsed
-from bload.turns import Choices
+from bload._core.errors import OptionError
+from bload._core.messages import Unusable
+from bload._core.rows import chats as parsed
+from bload._core.turns import Choices
 from harness import each
 from test_chat import Models, Runs
 
@@ -270,7 +270,7 @@ class Files(Runs):
                                   (b"[{}", 1, "no end"), (b"[{\"a", 0, "no end"), (b"\xef\xbb\xbf[\n{}\n]\n", 1, None), (b"[]", 0, None)):
             with open(self.path("d.json"), "wb") as file:
                 file.write(text)
-            found = list(bload.lines.lines(self.path("d.json")))
+            found = list(bload._core.lines.lines(self.path("d.json")))
             self.assertEqual(len([one for one in found if not one.fault]), rows, text)
             self.assertEqual([fault in one.fault for one in found if one.fault], [True] if fault else [])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import bload.datasets
 import tool
-from bload.errors import OptionError
+from bload._core.errors import OptionError
 from sample import Truth
 
 datasets.disable_progress_bars()

@@ -94,7 +94,7 @@ class Epochs(Sample):
     @each(("jpeg", "jpeg-repeat", "delta"))
     def test_undecoded(self, way):
         """Pictures that stay as they are kept decode to those that come decoded."""
-        from bload.encoding import decode_jpeg, undelta
+        from bload._core.encoding import decode_jpeg, undelta
         path = self.planned(way)
         dataset, kept = bload.open(path), bload.open(path, decode=False, verify=True)
         for epoch, undecoded in zip(epochs_of(dataset), epochs_of(kept)):
@@ -188,14 +188,14 @@ class Epochs(Sample):
 
     def test_known(self):
         """Windows are drawn the same for ever: an epoch that was begun can be gone on with."""
-        from bload.epochs import scatter
+        from bload._core.epochs import scatter
         self.assertEqual(scatter(np.arange(3), 7, 1).tolist(), KNOWN)
         self.assertEqual(scatter(np.array([-1]), -3).tolist(), [splitmix(splitmix(-3) - 1)])
 
     def test_neighbours(self):
         """What neighbouring seeds and epochs draw is not the same, moved by a few places: they have nothing in common."""
-        from bload.epochs import scatter
-        from bload.sampler import order
+        from bload._core.epochs import scatter
+        from bload._core.sampler import order
         n, drawn, orders = 300, [], []
         for seed in range(-1, 4):
             for epoch in range(4):

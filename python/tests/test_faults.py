@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 import bload
 import tool
-from bload import checksum
+from bload._core import checksum
 from harness import each
 from sample import Sample, reseal, write_manifest
 from views import write_view
@@ -327,10 +327,10 @@ class Faults(Sample):
 
     def test_dependencies(self):
         """What is not installed is named, with the way to get it."""
-        with unittest.mock.patch("bload.seekable.zstandard", None):
+        with unittest.mock.patch("bload._core.seekable.zstandard", None):
             dataset = bload.open(self.packed("compressed"))
             self.assertRaisesRegex(bload.DependencyError, "compressed: pip install zstandard", dataset.__getitem__, 0)
-        with unittest.mock.patch("bload.checksum.xxhash", None):
+        with unittest.mock.patch("bload._core.checksum.xxhash", None):
             self.assertRaisesRegex(bload.DependencyError, "pip install xxhash", bload.open, self.packed("shards"), verify=True)
             self.assertEqual(len(bload.open(self.packed("shards"))[0]["tokens"]), 64)
 

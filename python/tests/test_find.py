@@ -9,7 +9,7 @@ import numpy as np
 
 import bload
 import tool
-from bload.sampler import BlockSampler, EpochBlocks
+from bload._core.sampler import BlockSampler, EpochBlocks
 from harness import each
 from sample import Sample
 

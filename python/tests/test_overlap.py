@@ -174,7 +174,7 @@ class Losses(Made):
         np.testing.assert_array_equal(alone["labels"][0], flat[:alone["labels"].shape[1]])
 
     def test_packed_parquet(self):
-        from bload import packed_parquet
+        from bload._core import packed_parquet
         import pyarrow.parquet as pq
         out = self.path("parquet")
         packed_parquet.write(self.overlapped("text"), out)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tool
-from bload import packed_parquet
-from bload.errors import Error, OptionError
+from bload._core import packed_parquet
+from bload._core.errors import Error, OptionError
 from sample import Truth
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 import tool
-from bload import arrow_files, arrow_json, arrow_rows
+from bload._core import arrow_files, arrow_json, arrow_rows
 from bload import parquet as command
 
 datasets.disable_progress_bars()

@@ -150,7 +150,7 @@ class Blocks(Views):
 
     @each(("jpeg", "delta"))
     def test_undecoded(self, name):
-        from bload.encoding import decode_jpeg, undelta
+        from bload._core.encoding import decode_jpeg, undelta
         path = self.view(name)
         kept = bload.open(path, decode=False, verify=True)
         for block, other in zip(bload.open(path), kept):
@@ -164,8 +164,8 @@ class Blocks(Views):
         """A compressed block is decompressed once for its neighbouring pieces."""
         path, source = self.path("view-frames"), self.source("compressed")
         view = bload.open(write_view(path, {"a": source}, 4096), ids=False)
-        with unittest.mock.patch("bload.seekable.SeekableFile.decompress", autospec=True,
-                                 side_effect=bload.seekable.SeekableFile.decompress) as decompress:
+        with unittest.mock.patch("bload._core.seekable.SeekableFile.decompress", autospec=True,
+                                 side_effect=bload._core.seekable.SeekableFile.decompress) as decompress:
             pieces = sum(int(block["num_sequences"]) for block in view)
         fields = [call for call in decompress.call_args_list if call.args[1] > len(view.info.tables())]
         self.assertEqual(pieces, self.documents)
@@ -263,7 +263,7 @@ class Interface(Views):
 
     def test_sampler(self):
         """Samplers number the blocks of a view and its epochs."""
-        from bload.sampler import BlockSampler, EpochBlocks
+        from bload._core.sampler import BlockSampler, EpochBlocks
         view = bload.open(self.view("text"))
         blocks = EpochBlocks(view)
         sampler = BlockSampler(blocks, num_replicas=1, rank=0, remainder="pad")

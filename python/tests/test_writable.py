@@ -6,7 +6,7 @@ import unittest.mock
 import numpy as np
 
 import bload
-from bload import mapping
+from bload._core import mapping
 from harness import each
 from sample import WAYS, Sample, Truth, same
 

@@ -8,7 +8,7 @@ import tool
 
 PAGE = os.path.join(tool.ROOT, "docs/options.md")
 TEXT = 30  # the column at which the text of an option begins
-# Options whose value is another in other commands: what an output or a tokenizer is, and two words that are kept for the files that have them.
+# Options that take another value in some commands, where they mean something else. The page has a row for each meaning.
 DIFFERENT = {"--field", "--output", "--remainder", "--tokenizer"}
 HEAD = """# Options of all commands
 

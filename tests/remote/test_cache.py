@@ -7,7 +7,7 @@ import signal
 import time
 
 import bload
-from bload.cache import FOOTER, Cache
+from bload._core.cache import FOOTER, Cache
 from remote import Far, same
 
 KILLS = 10 if os.environ.get("QUICK") else 50

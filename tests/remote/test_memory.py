@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 import numpy as np
 import bload
-from bload.sampler import BlockSampler, EpochBlocks
+from bload._core.sampler import BlockSampler, EpochBlocks
 
 def anonymous():
     with open("/proc/self/status") as file:

@@ -6,7 +6,7 @@ import time
 
 import bload
 from bload import transfer
-from bload.pieces import OpenPieces
+from bload._core.pieces import OpenPieces
 from harness import each
 from remote import Far, same
 

@@ -135,7 +135,7 @@ class Buckets(Far):
     def test_forked_quietly(self):
         """A forked process reads without a word of connections that are its parent's, and takes over what that has read of S3's description."""
         url = self.upload(self.packed("plain"))
-        program = ("import gc, os, sys, time, bload\nfrom bload.objects import descriptions\n"
+        program = ("import gc, os, sys, time, bload\nfrom bload._core.objects import descriptions\n"
                    f"far = bload.open({url!r}, storage_options={self.options!r})\nfar[0]\n"
                    "pid = os.fork()\nif pid == 0:\n    far.storage.here().open.clear()\n    far[1]\n    time.sleep(0.3)\n    gc.collect()\n"
                    "    os._exit(descriptions.cache_info().misses - 1)\nsys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")

@@ -13,8 +13,8 @@ import warnings
 import numpy as np
 
 import bload
-from bload.ahead import Pattern
-from bload.sampler import BlockSampler, EpochBlocks
+from bload._core.ahead import Pattern
+from bload._core.sampler import BlockSampler, EpochBlocks
 from remote import Far, same
 
 try:

@@ -11,7 +11,7 @@ import zstandard
 
 import bload
 from bload import transfer
-from bload.cache import Cache
+from bload._core.cache import Cache
 from harness import each
 from remote import Far, same
 from sample import reseal, write_manifest

@@ -13,7 +13,7 @@ import torch
 from accelerate import Accelerator, skip_first_batches
 from torch.utils.data import DataLoader
 
-from bload.errors import SamplerError
+from bload._core.errors import SamplerError
 from bload.torch import BlockDataset, BlockSampler
 from packed import sequences_of
 

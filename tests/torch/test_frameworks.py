@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from torch.utils.data import DataLoader
 
 import tool
-from bload.errors import SamplerError
+from bload._core.errors import SamplerError
 from bload.torch import BlockDataset, BlockSampler
 from packed import PackedTest, SEQUENCES, sequences_of
 

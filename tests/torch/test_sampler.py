@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 import bload.torch
-from bload.sampler import BlockSampler, EpochBlocks, order
+from bload._core.sampler import BlockSampler, EpochBlocks, order
 from packed import BATCH_SIZE, PackedTest, SEQUENCES, sequences_of
 
 

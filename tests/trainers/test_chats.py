@@ -13,9 +13,9 @@ import unittest
 
 import chats
 import transformers
-from bload.messages import Unusable
-from bload.rows import chats as parsed
-from bload.turns import Choices, Template
+from bload._core.messages import Unusable
+from bload._core.rows import chats as parsed
+from bload._core.turns import Choices, Template
 from harness import each, expand
 
 PATHS = {os.path.basename(path)[:-6]: path for path in sorted(

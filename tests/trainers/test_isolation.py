@@ -14,7 +14,7 @@ import transformers
 
 import bload
 from bload import contracts
-from bload.masks import NOT_BY_MASK
+from bload._core.masks import NOT_BY_MASK
 from bload.transformers import check_isolation, token_loss
 from families import CLASSES, VOCABULARY, NotMade, made
 
