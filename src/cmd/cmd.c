@@ -63,7 +63,7 @@ const struct bl_option bl_common_threads_table[] = {
 
 const struct bl_option bl_common_faults_table[] = {
     BL_OPTION_FLAG("skipped-ok", struct bl_common, skipped_ok, BL_AFFECTS_NOTHING,
-                   "exit status 0, not 3, where all that is wrong is unusable inputs, which are reported as ever",
+                   "exit status 0, not 3, if the only faults are unusable inputs; they are still reported",
                    .command_line_only = true),
     {0},
 };
