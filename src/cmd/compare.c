@@ -161,7 +161,7 @@ static const struct bl_option T_table[] = {
 /* Options of the output. */
 static const struct bl_option table[] = {
     BL_OPTION_BYTES("step-bytes", struct comparing, step_bytes, BL_AFFECTS_NOTHING,
-                    "bytes of a step, by which the bytes of all blocks are shown", .min = 1),
+                    "also show the bytes of all blocks, if a step has this many bytes", .min = 1),
     BL_OPTION_FLAG("json", struct comparing, json, BL_AFFECTS_NOTHING, "the table as JSON"),
     {0},
 };
@@ -297,8 +297,8 @@ int bl_cmd_compare(int argc, char **argv)
         .usage = "-T N[,N...] [options] TABLE...\n"
                  "       bload compare -T N[,N...] [options] --lengths FILE\n"
                  "\n"
-                 "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
-                 "meets again under the next seed side by side.",
+                 "Plans the same sequences with every strategy and fill, and shows blocks, padding, deleted steps and\n"
+                 "the pair repeat rate side by side.",
         .usual = "T oversize lengths world-size batch-size json",
         .examples = "-T longest sequences.tsv\n"
                     "-T 64,128,256 --world-size 8 --lengths lengths.txt"};

@@ -42,8 +42,8 @@ static const struct bl_option table[] = {
                      "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
                      .placeholder = "EXTENSION,..."),
     BL_OPTION_STRING("columns", struct bl_inputs, columns, BL_AFFECTS_LENGTHS,
-                     "what columns of lists are to be called: path=file_name,label=class",
-                     .placeholder = "NAME=COLUMN,...", .unlisted = true),
+                     "new names for columns of lists: path=file_name,label=class", .placeholder = "NAME=COLUMN,...",
+                     .unlisted = true),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",
@@ -61,7 +61,7 @@ static const struct bl_option table[] = {
                     .min = 1),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
-        "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",
+        "where tokens and inflated arrays are kept for packing; the default of pack is a folder in its output",
         .placeholder = "DIR"),
     BL_OPTION_PATH("attributes", struct bl_inputs, attributes.path, BL_AFFECTS_NOTHING,
                    "a CSV or TSV with a row for each sequence, joined by id; numeric columns become tensors [n,S]",

@@ -90,8 +90,8 @@ static const struct bl_option table[] = {
                    "print the counts as JSON, for which the plan needs -o FILE; of a --dataset how many plans it has",
                    .command_line_only = true),
     BL_OPTION_STRING("plot", struct planning, plot, BL_AFFECTS_NOTHING,
-                     "draw the blocks there as bars of their sequences, of many the first; with --epochs numbered as "
-                     "the plans",
+                     "draw each block as a bar of its sequences, at most 48 blocks; with --epochs, a picture for each "
+                     "plan, numbered in the same way",
                      .placeholder = "FILE.svg", .command_line_only = true),
     {0},
 };

@@ -267,26 +267,27 @@ static const struct bl_option_type cost = {
  * `only` names the options under which an entry has a meaning. */
 const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("T", &steps_type, int64_t, struct bl_plan_options, T, BL_AFFECTS_PLAN,
-                     "steps per block, or seconds (30s) where steps have a rate, or the longest sequence; auto, for "
-                     "a store alone: about 1 MiB; required otherwise",
+                     "steps per block; seconds (30s) if steps have a rate; longest: the longest sequence; auto: about "
+                     "1 MiB, only for a store, where it is the default",
                      .letter = 'T'),
     /* What becomes of sequences that are longer than a block, and what their pieces repeat. */
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
-                     "each piece of a split sequence but the first begins with the last steps of the one before, as "
-                     "context: so many, below T",
+                     "with --oversize split: each piece of a sequence except the first begins with the last N steps "
+                     "of the piece before, as context; less than T",
                      .initial = "0", .only = "oversize=split", .unlisted = true),
     BL_OPTION_INT("clip", struct bl_plan_options, clip, BL_AFFECTS_PLAN,
                   "steps per clip of sample and mix [the mean length, rounded down]", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=sample|mix"),
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
-                     "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
+                     "sample: one clip of each sequence that is long enough, or all whole clips", .initial = "one",
                      .only = "strategy=sample"),
     /* The seed is an option of the plan and not of the run: with it, a dataset can be made again. */
-    BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
+    BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of all random choices", .initial = "0"),
     BL_OPTION_CUSTOM("spare", &percent, double, struct bl_plan_options, spare, BL_AFFECTS_PLAN,
-                     "blocks beyond the fewest, which leave more to the seed: fewer sequences meet again under another",
+                     "make this many more blocks than necessary: fewer pairs of sequences share a block again under "
+                     "another seed",
                      .initial = "0%", .only = "strategy=block,fill=optimal"),
     /* The ranks of the training. The entries down to --balance have no effect on a single rank with batches of one
      * block. */
@@ -302,17 +303,18 @@ const struct bl_option bl_plan_option_table[] = {
     /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
     BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
-                     "of a column; ranks that wait for each other then cost alike",
+                     "of a column; ranks that wait for each other then cost the same",
                      .only = "world-size/batch-size"),
     BL_OPTION_INT("accumulate", struct bl_plan_options, accumulate, BL_AFFECTS_PLAN,
-                  "batches that a rank works on for one optimizer step: the blocks become a multiple of them too",
+                  "batches of a rank in one optimizer step: the number of blocks becomes a multiple of them, too",
                   .initial = "1", .min = 1, .max = BL_ACCUMULATE_MAX, .only = "world-size/batch-size"),
     BL_OPTION_CHOICE("sync", struct bl_plan_options, sync, sync_names, BL_AFFECTS_PLAN,
                      "whether ranks wait for each other after every batch, or only after every optimizer step",
                      .initial = "micro", .only = "accumulate"),
-    BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
-                     "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
-                     .initial = "auto", .only = "world-size/batch-size"),
+    BL_OPTION_CHOICE(
+        "balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
+        "make ranks cost the same by --cost, by squared lengths (quadratic), or not; auto: if --cost is given",
+        .initial = "auto", .only = "world-size/batch-size"),
     /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
@@ -333,8 +335,8 @@ const struct bl_option bl_plan_option_table[] = {
                      "keep: sequences and blocks in input order", .initial = "random"),
     /* The effort counts operations, not seconds: so a slow machine makes the same plan. */
     BL_OPTION_INT("effort", struct bl_plan_options, effort, BL_AFFECTS_PLAN,
-                  "search for fewer blocks and a higher bound, in billions of operations", .initial = "8", .min = 1,
-                  .max = BL_EFFORT_MAX, .only = "strategy=block"),
+                  "how long to search for fewer blocks and a higher bound, in billion operations", .initial = "8",
+                  .min = 1, .max = BL_EFFORT_MAX, .only = "strategy=block"),
     {0},
 };
 
@@ -345,12 +347,12 @@ const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(
         "strategy", struct bl_plan_options, strategy, bl_strategy_names, BL_AFFECTS_PLAN,
         "block: whole sequences packed into blocks; naive: each padded to T; sample, mix: clips of --clip steps; "
-        "store: all in rows, split where these end",
+        "store: all in rows of T steps, split at their ends",
         .initial = "block"),
     BL_OPTION_CHOICE(
         "fill", struct bl_plan_options, fill, bl_fill_names, BL_AFFECTS_PLAN,
-        "how blocks are filled: as few as possible, of sequences drawn at random; or by the paper's rule (uniform over "
-        "what fits)",
+        "how blocks are filled: in as few blocks as possible, at random; or by the paper's rule (uniform over the "
+        "sequences that fit)",
         .initial = "optimal", .only = "strategy=block"),
     {0},
 };

@@ -489,22 +489,21 @@ static const struct bl_option_type split_type = {
 
 const struct bl_option bl_subset_option_table[] = {
     BL_OPTION_TEXTS("extend", struct bl_subset_options, extend, BL_AFFECTS_LENGTHS,
-                    "only sequences that this finished dataset does not store already, by id and content; may be given "
-                    "again: none of them does",
+                    "only sequences that this finished dataset does not store, by id and content; may be given again: "
+                    "no dataset stores them",
                     .placeholder = "DIR", .unlisted = true),
     BL_OPTION_TEXTS("where", struct bl_subset_options, where, BL_AFFECTS_LENGTHS,
                     "only sequences whose column of the table fulfils this: COLUMN OP VALUE, with = != < <= > >= or ~ "
                     "(a glob), such as \"length >= 30\"; may be given again: all must hold",
                     .placeholder = "CONDITION"),
     BL_OPTION_INT("min-trained", struct bl_subset_options, min_trained, BL_AFFECTS_LENGTHS,
-                  "only sequences with so many trained tokens at least, by a field loss_mask or labels",
-                  .unlisted = true),
+                  "only sequences with at least N trained tokens, by a field loss_mask or labels", .unlisted = true),
     BL_OPTION_FLAG("dedup", struct bl_subset_options, dedup, BL_AFFECTS_LENGTHS,
-                   "of sequences with the same content only the first"),
+                   "keep only the first of the sequences with the same content"),
     BL_OPTION_CUSTOM(
         "dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by, BL_AFFECTS_LENGTHS,
-        "of sequences with the same text in this key of JSON, or column, only the first; compared in NFKC, "
-        "in lower case, or with runs of white space as one space",
+        "keep only the first of the sequences with the same text in this key of JSON, or column; compared in "
+        "NFKC, in lower case, or with runs of white space as one space",
         .unlisted = true),
     BL_OPTION_CUSTOM("split", &split_type, struct bl_split, struct bl_subset_options, split, BL_AFFECTS_LENGTHS,
                      "divide the sequences into parts by a hash of the id; their names are the column split"),
@@ -517,7 +516,7 @@ const struct bl_option bl_subset_option_table[] = {
                      "only about this part of the sequences, by a hash of the id: a smaller share is within a larger "
                      "one"),
     BL_OPTION_INT("first", struct bl_subset_options, first, BL_AFFECTS_LENGTHS,
-                  "only so many sequences, the first of what the options above leave", .min = 1),
+                  "only the first N sequences, after the options above", .min = 1),
     {0},
 };
 

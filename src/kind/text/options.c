@@ -278,7 +278,7 @@ const struct bl_option bl_text_options[] = {
                      "special tokens in a text stay plain text, or become the token (parse)", .initial = "plain",
                      .only = "tokenizer"),
     BL_OPTION_CHOICE("lowercase", struct bl_text_config, lowercase, lowercase_choices, BL_AFFECTS_LENGTHS,
-                     "whether a vocab.txt is of lower case, without accents; auto: if no token has upper case",
+                     "for a vocab.txt: make text lower case, without accents; auto: if no token has upper case",
                      .initial = "auto", .only = "tokenizer"),
     BL_OPTION_CHOICE("format", struct bl_text_config, format, format_choices, BL_AFFECTS_LENGTHS,
                      "format of the files; auto: by their names", .initial = "auto"),
