@@ -1,4 +1,4 @@
-"""Runs a command in a process of its own: a damaged file can crash the library that reads it, and then there must be somebody to say so."""
+"""Run a command in a child process: a damaged file can crash the library that reads it, and the parent reports the crash."""
 from __future__ import annotations
 
 import ctypes
@@ -14,17 +14,18 @@ NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, which both process
 
 
 def note(path: str) -> None:
-    """Remembers a file that is about to be read."""
+    """Remember the file that is about to be read, in memory that both processes share."""
     name = os.fsencode(path)[:len(NOTED) - 1]
     NOTED[:len(name) + 1] = name + b"\0"
 
 
 def noted() -> str:
+    """Return the file that was remembered last."""
     return os.fsdecode(NOTED[:].partition(b"\0")[0])
 
 
 def end_with(parent: int) -> None:
-    """Ends this process when its parent ends."""
+    """End this process when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -32,7 +33,7 @@ def end_with(parent: int) -> None:
 
 
 def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
-    """The status of main, which runs in another process; 1 if that crashes. A signal that ends it ends this one, too."""
+    """Run main in a child process and return its status, or 1 after a crash, which `say` reports. A signal that ends the child ends this process."""
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
         end_with(parent)

@@ -1,4 +1,4 @@
-"""The date that chat templates write, fixed: a macro that takes the place of strftime_now."""
+"""Replace strftime_now in chat templates by a macro, so that a template always writes the same date."""
 from __future__ import annotations
 
 import datetime
@@ -10,17 +10,17 @@ DIRECTIVES = "aAbBcdfHIjmMpSuUwWxXyYGVF"
 
 
 def fixed_date(day: Any) -> str:
-    """A macro to put before a template, which then writes that date.
+    """Return a macro to put before a template, which then writes that date.
 
     Parameters
     ----------
     day : Any
-        A date in ISO's form, as given by --set.
+        A date in ISO format, as given by --set.
 
     Raises
     ------
     OptionError
-        It is none.
+        It is not a date.
     """
     try:
         when = datetime.datetime.fromisoformat(day)

@@ -1,4 +1,4 @@
-"""Inputs of rows in JSON, in pieces for workers: JSON Lines, an array of objects, or CSV; plain, or compressed by gzip or zstd."""
+"""Read rows of JSON in chunks for workers: JSON Lines, an array of objects, or CSV; plain, or compressed by gzip or zstd."""
 from __future__ import annotations
 
 import csv
@@ -22,7 +22,7 @@ DAMAGED = "the compressed data are damaged, and what follows is lost"
 
 
 class Line(NamedTuple):
-    """A row of an input: where it begins, as a line from 1 and in bytes of the decompressed text. fault: why there is no text."""
+    """A row of an input. number, offset: its line, from 1, and its byte in the decompressed text. fault: why there is no text."""
 
     path: str
     number: int
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Zstd(io.RawIOBase):
-    """The content of a stream of zstd frames. EOFError: the last one is cut."""
+    """The content of a stream of zstd frames. Reading raises EOFError if the last frame is truncated."""
 
     def __init__(self, source: BinaryIO):
         try:
@@ -70,7 +70,7 @@ class Zstd(io.RawIOBase):
 
 
 def opened(plain: Any) -> Any:
-    """The file, decompressed where it begins as gzip or zstd do."""
+    """Return the file, decompressed if it begins as gzip or zstd do."""
     head = plain.peek(4)[:4]
     if head[:2] == GZIP:
         return gzip.GzipFile(fileobj=plain)
@@ -78,7 +78,7 @@ def opened(plain: Any) -> Any:
 
 
 def lines(path: str) -> Iterator[Line]:
-    """The rows of a file, or of standard input for -, that are not blank."""
+    """Yield the rows of a file, or of standard input for -, except blank ones."""
     source: Any = sys.stdin.buffer if path == "-" else open(path, "rb")
     name = re.sub(r"\.(gz|zst)$", "", path)
     with source as plain:
@@ -97,7 +97,7 @@ def lines(path: str) -> Iterator[Line]:
 
 
 def separate(path: str, file: Any) -> Iterator[Line]:
-    """Of JSON Lines."""
+    """Yield the rows of JSON Lines."""
     number = offset = 0
     while True:
         number += 1
@@ -122,7 +122,7 @@ def separate(path: str, file: Any) -> Iterator[Line]:
 
 
 def pieces(file: Any) -> Iterator[bytes]:
-    """The content, at least PIECE bytes at once, and b"" at its end. What lies before damage comes before the exception."""
+    """Yield the content, at least PIECE bytes at a time, then b"". The content before damage is yielded before the exception."""
     parts: List[bytes] = []
     more = b"-"
     try:
@@ -140,7 +140,7 @@ def pieces(file: Any) -> Iterator[bytes]:
 
 
 def array(path: str, file: Any) -> Iterator[Line]:
-    """Of one JSON array, whose objects may lie on any number of lines."""
+    """Yield the objects of one JSON array, which may span any number of lines."""
     source = pieces(file)
     text, base, line = b"", 0, 1        # what is read but not used, its first byte and line
     at = depth = 0                      # how far text is searched, and how many brackets are open there
@@ -182,10 +182,11 @@ def array(path: str, file: Any) -> Iterator[Line]:
 
 
 def table(path: str, file: Any) -> Iterator[Line]:
-    """Of CSV whose first line has the keys. A cell that is empty counts as none."""
+    """Yield the rows of CSV whose first line has the keys, as JSON. An empty cell counts as a missing value."""
     number = offset = 0                                     # of the lines that the reader took
 
     def decoded() -> Iterator[str]:
+        """Yield the lines as text, and count them and their bytes."""
         nonlocal number, offset
         for text in file:
             number, offset = number + 1, offset + len(text)
@@ -214,7 +215,7 @@ def table(path: str, file: Any) -> Iterator[Line]:
 
 
 def chunks(paths: List[str]) -> Iterator[List[Line]]:
-    """The rows of all files, in order, as many at once as a worker gets."""
+    """Yield the rows of all files in order, in chunks of CHUNK bytes, one for a worker at a time."""
     chunk: List[Line] = []
     size = 0
     for path in paths:

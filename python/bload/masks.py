@@ -1,4 +1,4 @@
-"""Attention masks that keep the sequences of one row apart, for models that position_ids do not suffice for. Needs only numpy."""
+"""Attention masks that separate the sequences of one row, for models that need more than position_ids. Needs only numpy."""
 from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional, Set, Tuple, Union
@@ -48,12 +48,12 @@ class Steps(NamedTuple):
     position: np.ndarray
 
     def allowed(self, window: int, chunk: int) -> np.ndarray:
-        """Which steps a step attends to: itself and those before it, of its sequence.
+        """Return which steps a step attends to: itself and the earlier steps of its sequence.
 
         Parameters
         ----------
         window, chunk : int
-            Attend to the last window steps only, and within chunks of so many steps of the sequence. 0 for no such limit.
+            Attend to the last `window` steps only, and within chunks of `chunk` steps of the sequence. 0 means no such limit.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class Steps(NamedTuple):
 
 
 def layers_of(config: Any) -> Set[str]:
-    """The types of a model's layers. A model without a list of them has one: with a window, if the configuration has one.
+    """Return the types of a model's layers; a model without a list of them has one type, with a window if the configuration has one.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def layers_of(config: Any) -> Set[str]:
 
 
 def attention_of(config: Any) -> str:
-    """How a model attends: "eager", "sdpa", or "flash" for all that takes the boundaries of sequences.
+    """Return how a model attends: "eager", "sdpa", or "flash" for every implementation that takes the boundaries of sequences.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def attention_of(config: Any) -> str:
     Raises
     ------
     OptionError
-        No mask keeps the sequences apart in this model, or its attention takes masks of another form.
+        No mask separates the sequences in this model, or its attention takes masks of another form.
     """
     model = getattr(config, "model_type", "")
     if model in NOT_BY_MASK:
@@ -121,16 +121,16 @@ def attention_of(config: Any) -> str:
 
 
 def masks_of(steps: Steps, config: Any, limit: int) -> Optional[Masks]:
-    """The attention_mask of a model for one row of sequences.
+    """Return the attention_mask of a model for one row of sequences.
 
     Parameters
     ----------
     steps : Steps
         The steps of the row.
     config : object or None
-        The model's config, of Transformers. None stands for eager attention of each step to all before it.
+        The model's config, of Transformers. None stands for eager attention of each step to all earlier steps.
     limit : int
-        Most bytes of all masks together.
+        The most bytes of all masks together.
 
     Returns
     -------

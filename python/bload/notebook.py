@@ -9,14 +9,14 @@ STYLE = "text-align:left"  # Jupyter has numbers in mind; colours, lines and dis
 
 
 def text(value: object) -> str:
-    """A value as HTML text. Long ones are cut; surrogates, which stand for bytes that are not UTF-8, become "\\udcff"."""
+    r"""Return a value as HTML text. Long ones are cut; surrogates, which stand for bytes that are not UTF-8, become "\udcff"."""
     shown = str(value)
     shown = shown if len(shown) <= CELL else shown[:CELL - 1] + "…"
     return html.escape(shown.encode(errors="backslashreplace").decode())
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; each row has as many values as the header."""
+    """Return a table; each row has as many values as the header."""
     lines: List[str] = ["<table><thead><tr>"]
     lines.extend(f"<th style=\"{STYLE}\" scope=\"col\">{text(name)}</th>" for name in header)
     lines.append("</tr></thead><tbody>")
@@ -27,7 +27,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def page(name: str, path: str, facts: str, *tables: str) -> str:
-    """What a notebook shows of an object: what it is and where, some facts, and tables."""
+    """Return what a notebook shows of an object: its type and path, some facts, and tables."""
     # The path is not cut: it may have to be copied.
     where = html.escape(path.encode(errors="backslashreplace").decode())
     return f"<div><p><b>{text(name)}</b> <code>{where}</code><br/>{html.escape(facts)}</p>{''.join(tables)}</div>"

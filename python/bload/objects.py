@@ -1,4 +1,4 @@
-"""Objects of any file system that fsspec knows: S3, Google's and Azure's stores, and many more."""
+"""Read objects of any file system that fsspec knows: S3, Google's and Azure's stores, and many more."""
 from __future__ import annotations
 
 import asyncio
@@ -25,13 +25,13 @@ SIGNED_FOR = 3600   # seconds for which a signed URL is valid
 
 @functools.lru_cache(1)
 def descriptions(data_path: Optional[str]) -> Any:
-    """What botocore knows of its services. It reads that from files before the first request, which takes longer than many requests."""
+    """Return botocore's descriptions of its services, cached, because reading their files takes longer than many requests."""
     from botocore.loaders import create_loader
     return create_loader(data_path)
 
 
 def s3_session(url: str, options: Dict[str, Any]) -> Dict[str, Any]:
-    """For S3 an option: a session with the descriptions of this process, or of the one that it was forked from. Else nothing."""
+    """Return for S3 an option with a session that uses the cached descriptions, also after a fork; otherwise nothing."""
     if url.partition("://")[0] not in ("s3", "s3a"):
         return {}
     try:
@@ -48,7 +48,7 @@ def s3_session(url: str, options: Dict[str, Any]) -> Dict[str, Any]:
 
 
 class SignedObjects:
-    """Objects of S3 by plain requests for URLs that s3fs has signed: its own requests take three times the processor's time."""
+    """Read objects of S3 by plain requests for URLs that s3fs has signed: its own requests take three times the processor time."""
 
     def __init__(self, system: Any, timeout: float):
         self.system, self.web = system, WebObjects("", timeout)
@@ -58,7 +58,7 @@ class SignedObjects:
         self.proven = False
 
     def get(self, path: str, begin: int, end: Optional[int], size: Optional[int]) -> Optional[Reply]:
-        """As WebObjects.get. None: not what was asked for; s3fs may get it, or knows why not."""
+        """Return what WebObjects.get does, or None if the answer is another one; s3fs then reads the object, or reports the error."""
         if not self.possible:
             return None
         try:
@@ -78,6 +78,7 @@ class SignedObjects:
         return None
 
     def url(self, path: str) -> str:
+        """Return a signed URL, which is used for half of the time that it is valid."""
         url, until = self.signed.get(path, ("", 0.0))
         if time.monotonic() >= until:
             url = self.system.sign(path, expiration=SIGNED_FOR)
@@ -89,7 +90,7 @@ class SignedObjects:
 
 
 class StoredObjects:
-    """Objects below a URL, as WebObjects has them. options: of the file system's class."""
+    """Objects below a URL, with the interface of WebObjects. options: of the file system's class."""
 
     def __init__(self, url: str, timeout: float, options: Optional[Dict[str, Any]] = None):
         if fsspec is None:
@@ -105,10 +106,11 @@ class StoredObjects:
         self.direct = SignedObjects(self.system, timeout) if type(self.system).__name__ == "S3FileSystem" else None
 
     def locate(self, name: str) -> str:
+        """Return the URL of an object."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
-        """As WebObjects.get."""
+        """Return the bytes of an object; see WebObjects.get."""
         path = f"{self.root.rstrip('/')}/{name}"
         direct = self.direct.get(path, begin, end, size) if self.direct is not None else None
         if direct is not None:
@@ -132,13 +134,14 @@ class StoredObjects:
         return Reply(data)
 
     def cat(self, path: str, begin: Optional[int], end: Optional[int]) -> bytes:
+        """Return the bytes of an object from the file system, within the timeout if the file system is asynchronous."""
         if not self.system.async_impl:
             return bytes(self.system.cat_file(path, start=begin, end=end))
         limit = self.timeout + (end - (begin or 0) if end else 0) / SLOWEST
         return bytes(fsspec.asyn.sync(self.system.loop, self.system._cat_file, path, start=begin, end=end, timeout=limit))
 
     def check_size(self, path: str, size: Optional[int]) -> None:
-        """Changed: the object has another size."""
+        """Raise Changed if the object has another size."""
         if size is None:
             return
         try:
@@ -150,6 +153,6 @@ class StoredObjects:
             raise Changed(f"it has {found} bytes, {size} were expected")
 
     def close(self) -> None:
-        """What else is held, the file system closes itself."""
+        """Close the connections of signed requests; the file system closes its own."""
         if self.direct is not None:
             self.direct.close()

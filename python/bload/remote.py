@@ -1,4 +1,4 @@
-"""The storage of datasets that lie far away: fetches, checks and keeps what is read."""
+"""The storage of remote datasets: fetches, checks and caches what is read."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -33,7 +33,7 @@ WRONG_TRIES = 3       # how often wrong bytes are fetched
 
 
 def storage_of(path: str, options: FarOptions) -> Storage:
-    """The storage for a directory, or for a URL."""
+    """Return the storage for a directory or a URL."""
     if path.startswith("file://"):
         path = unquote(path_of(path))
     if is_url(path):
@@ -42,7 +42,7 @@ def storage_of(path: str, options: FarOptions) -> Storage:
 
 
 def path_of(url: str) -> str:
-    """The path of a URL. OptionError: it is malformed."""
+    """Return the path of a URL; raise OptionError if it is malformed."""
     try:
         return urlsplit(url).path
     except ValueError as error:
@@ -50,7 +50,7 @@ def path_of(url: str) -> str:
 
 
 class Here:
-    """What a process must not share with those that it forks: open pieces, and locks."""
+    """The state of one process, which a forked process must not share: open pieces and locks."""
 
     def __init__(self, options: FarOptions):
         self.open = OpenPieces(OPEN, HELD if options.cache else max(HELD, 2 * options.read_ahead))
@@ -60,7 +60,7 @@ class Here:
 class RemoteStorage(Storage):
     """The objects below a URL. Every byte that is read was compared with a checksum of the dataset.
 
-    A missing manifest means that the dataset is not there, or not complete: it is uploaded last.
+    A missing manifest means that the dataset does not exist, or is not complete, because the manifest is uploaded last.
     """
 
     far, tries = True, WRONG_TRIES
@@ -74,6 +74,7 @@ class RemoteStorage(Storage):
         self.known: Dict[str, str] = {}  # how the keys of what was opened of a compressed shard begin
 
     def here(self) -> Here:
+        """Return the state of this process; a forked process makes its own."""
         own = self.heres.get(os.getpid())
         if own is None:
             own = Here(self.options)
@@ -103,6 +104,7 @@ class RemoteStorage(Storage):
 
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
         def check(data: Bytes) -> Optional[str]:
+            """Return what is wrong with the bytes, or None."""
             return None if checksum.digest(checksum.xxh3(data)) == entry.checksum else "its checksum differs from the manifest"
         part = Part(f"{entry.checksum}-0-{entry.bytes:x}", 0, entry.bytes, check, functools.partial(self.get_whole, name, entry.bytes))
         piece = self.bring(name, entry.bytes, part, (), OpenPieces(1, 0))
@@ -112,7 +114,7 @@ class RemoteStorage(Storage):
         return HeldFile(self.locate(name), piece.data)
 
     def get_whole(self, name: str, size: int) -> Bytes:
-        """All bytes of a file, by several requests at once if it is large."""
+        """Return all bytes of a file, by several concurrent requests if it is large."""
         if size <= REQUEST:
             return self.request(name, 0, size, size) if size > 0 else b""
         try:
@@ -121,6 +123,7 @@ class RemoteStorage(Storage):
             raise Error(error.fault, self.locate(name)) from None
 
         def get(begin: int) -> None:
+            """Fetch one range of the file."""
             end = min(begin + REQUEST, size)
             data[begin:end] = self.request(name, begin, end, size)
         with concurrent.futures.ThreadPoolExecutor(self.options.access.connections) as threads:
@@ -135,6 +138,7 @@ class RemoteStorage(Storage):
         unit = self.unit = self.unit_of(sum(entry.bytes for entry in entries))
 
         def opened(number: int, share: int) -> MappedFile:
+            """Open a shard by its number."""
             first = number * manifest.blocks_per_shard
             sums = block_checksum[first:first + manifest.blocks_per_shard]
             if manifest.compressed:
@@ -158,7 +162,7 @@ class RemoteStorage(Storage):
                 self.cache.remove_all(known)
 
     def unit_of(self, size: int) -> int:
-        """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
+        """Return the size of pieces for a dataset of this size: large if the cache will hold all of it, because all of it will be used."""
         holds = self.cache is not None and (self.cache.limit is None or size * 1.02 < self.cache.limit)
         return UNIT if holds else 0
 
@@ -179,7 +183,7 @@ class RemoteStorage(Storage):
             self.piece(name, size, part)
 
     def bring(self, name: str, size: int, part: Part, more: Sequence[Part], opened: OpenPieces) -> Piece:
-        """Opens a part from the cache, or from far away; nobody else fetches it at the same time."""
+        """Open a part from the cache, or fetch it; no other thread or process fetches it at the same time."""
         found = self.cached(part)
         if found is not None:
             return opened.add(part.key, found)
@@ -187,17 +191,18 @@ class RemoteStorage(Storage):
             return opened.get(part.key) or opened.add(part.key, self.cached(part) or self.fetch(name, size, part, more))
 
     def cached(self, part: Part) -> Optional[Piece]:
+        """Return a part from the cache, or None."""
         return self.cache.find(part.key, None if part.frames else part.check) if self.cache is not None else None
 
     def fetching(self, key: str) -> ContextManager[bool]:
-        """While it lasts, no other thread fetches this part, and with a cache no other process."""
+        """Hold a lock so that no other thread, and with a cache no other process, fetches this part."""
         if self.cache is not None:
             return self.cache.fetching(key)
         locks = self.here().locks
         return locks[zlib.crc32(key.encode()) % len(locks)]
 
     def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
-        """Fetches a part, and with it those of `more` that are not here. DamagedError: its bytes are wrong."""
+        """Fetch a part, and with it those of `more` that are not here; raise DamagedError if its bytes stay wrong."""
         with contextlib.ExitStack() as locks:
             others = self.missing(more, locks)
             for tried in range(WRONG_TRIES):
@@ -217,14 +222,14 @@ class RemoteStorage(Storage):
             return self.kept(part.key, own)
 
     def get(self, name: str, size: int, part: Part, end: int) -> Tuple[Bytes, Optional[str]]:
-        """The bytes of a part, up to end, and what is wrong with them."""
+        """Return the bytes of a part, up to end, and what is wrong with them or None."""
         try:
             return (part.get() if part.get is not None else self.request(name, part.begin, end, size)), None
         except Wrong as error:
             return b"", str(error)
 
     def missing(self, more: Sequence[Part], locks: contextlib.ExitStack) -> List[Part]:
-        """Those at the beginning of `more` that neither are here nor are being fetched. They are locked."""
+        """Return the first parts of `more` that neither are here nor are being fetched, and lock them."""
         others = []
         for other in more:
             if self.here().open.get(other.key) is not None:
@@ -235,7 +240,7 @@ class RemoteStorage(Storage):
         return others
 
     def kept(self, key: str, data: Bytes) -> Piece:
-        """Bytes as a piece: in the cache, if that has room."""
+        """Return bytes as a piece: in the cache if it has room, else in memory."""
         if self.cache is not None and self.cache.keep(key, data):
             found = self.cache.find(key)
             if found is not None:

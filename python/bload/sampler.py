@@ -1,4 +1,4 @@
-"""Divides blocks among ranks and orders them, for any framework; needs only numpy. bload.torch has the same for PyTorch."""
+"""Order the blocks of an epoch and divide them among ranks, for any framework; needs only numpy. bload.torch has the same for PyTorch."""
 from __future__ import annotations
 
 import functools
@@ -23,10 +23,10 @@ REMAINDERS = ("error", "pad", "drop")
 
 
 class Order(NamedTuple):
-    """What determines the numbers that an iteration of a BlockSampler gives, so that a worker can know those that it will be asked for.
+    """What determines the block numbers that one iteration of a BlockSampler yields, so that a worker can predict them.
 
     begin: blocks of the epoch that were consumed before. left: how many numbers there are, for all ranks. first: the number of the epoch's
-    first block. rank: whose numbers these are, or None. ranks, batch: of the sampler.
+    first block. rank: the rank that reads these numbers, or None for the whole job. ranks, batch: number of ranks, and blocks per rank and step.
     """
     blocks: int
     seed: int
@@ -40,26 +40,27 @@ class Order(NamedTuple):
     batch: int
 
     def all(self) -> np.ndarray:
-        """The numbers for all ranks: I64 [left]."""
+        """Return the numbers for all ranks: I64 [left]."""
         blocks = order(self.blocks, self.seed, self.epoch) if self.shuffle else np.arange(self.blocks)
         return np.resize(blocks[self.begin:], self.left) + self.first
 
     def total(self) -> int:
-        """How many numbers an iteration gives."""
+        """Return how many numbers an iteration yields."""
         return self.left if self.rank is None else self.left // self.ranks
 
     def number(self, place: int) -> int:
-        """The number in a place, from 0."""
+        """Return the number in a position of the iteration, from 0."""
         return int(numbers_of(self)[place if self.rank is None else place * self.ranks + self.rank])
 
 
 @functools.lru_cache(2)
 def numbers_of(given: Order) -> np.ndarray:
+    """Return the numbers of an order, and cache them, because every block of an epoch asks for them."""
     return given.all()
 
 
 class Placed(int):
-    """The number of a block that knows its place in an order; for blocks that lie far away. A worker gets it as it is."""
+    """The number of a block that carries its position in an order, which tells a worker what to prefetch from a remote dataset."""
 
     order: Order
     place: int
@@ -76,14 +77,27 @@ class Placed(int):
 class EpochBlocks:
     """The blocks of all epochs of a dataset, in one numbering: number k * len(dataset) + i is dataset.epoch(k)[i].
 
-    A number identifies both the epoch and the block, so workers that were started in another epoch read the right block. len() and
+    A number identifies both the epoch and the block, so a worker that was started in another epoch reads the right block. len() and
     slices cover the stored blocks, epoch 0; a sampler that knows only len() reads those.
 
-    window, seed: as in bload.Epoch. Without a window, training goes through the stored blocks and the planned epochs in turn; with one,
-    every epoch exists.
+    Parameters
+    ----------
+    dataset : BaseDataset
+        A dataset or view from bload.open; it must stay open.
+    window : int, optional
+        As in BaseDataset.epoch. Without a window, training cycles through the stored blocks and the planned epochs; with a window, every
+        epoch exists.
+    seed : int
+        The seed of windowed epochs; only valid with a window.
 
-    TypeError: dataset was not opened by bload.open. SamplerError: a seed without a window, or a window below 1. IndexError: a negative number
-    before the first block.
+    Raises
+    ------
+    TypeError
+        `dataset` was not opened by bload.open.
+    SamplerError
+        A seed is given without a window, or the window is below 1.
+    IndexError
+        A negative number is before the first block.
     """
 
     def __init__(self, dataset: BaseDataset, window: Optional[int] = None, seed: int = 0):
@@ -102,7 +116,7 @@ class EpochBlocks:
         return EpochBlocks, (self.dataset, self.window, self.seed)
 
     def open(self, number: int) -> Blocks:
-        """The blocks of an epoch. EpochError: it has no plan."""
+        """Return the blocks of an epoch; raise EpochError if it has no plan."""
         return self.dataset.epoch(number, self.window, self.seed)
 
     def __len__(self) -> int:
@@ -126,7 +140,7 @@ class EpochBlocks:
         return self.epoch(epoch)[block]
 
     def ahead(self) -> Ahead:
-        """What reads ahead in this process."""
+        """Return the prefetcher of this process, because a forked process has none of the threads of its parent."""
         own = self.aheads.get(os.getpid())
         if own is None:
             options, info = self.dataset.storage.options, self.dataset.info
@@ -136,7 +150,7 @@ class EpochBlocks:
         return own
 
     def missing(self, number: int) -> List[Callable[[], None]]:
-        """What brings here the stored blocks that a block is made of, without those that are here."""
+        """Return tasks that fetch the stored blocks of which a block is made, except those that are here."""
         epoch, block = divmod(number, len(self))
         return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block) if not store.ready(stored)]
 
@@ -151,7 +165,13 @@ class EpochBlocks:
         return f"<bload.sampler.EpochBlocks{window} of {self.dataset!r}>"
 
     def first(self, epoch: int) -> int:
-        """The number of the first block in a training epoch; epochs count from 0."""
+        """Return the number of the first block of a training epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            The training epoch, from 0.
+        """
         if self.window is None:
             known = self.dataset.epochs
             epoch = known[epoch % len(known)]
@@ -159,12 +179,12 @@ class EpochBlocks:
 
 
 def order(blocks: int, seed: int, epoch: int) -> np.ndarray:
-    """A permutation of 0 to blocks - 1, I64 [blocks]. It depends on the arguments alone: the same on every machine and numpy version."""
+    """Return a permutation of 0 to blocks - 1, I64 [blocks], that is the same on every machine and numpy version."""
     return np.argsort(scatter(np.arange(blocks), seed, epoch), kind="stable")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
-    """value as an int. SamplerError: it is not an integer, or below least."""
+    """Return the value as an int; raise SamplerError if it is not an integer, or below least."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -175,7 +195,7 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
 
 
 def of_epochs(source: Any) -> Any:
-    """source itself, if its blocks are numbered across epochs. TypeError: they are not."""
+    """Return the source itself if its blocks are numbered across epochs; raise TypeError with advice if they are not."""
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), BaseDataset):
         return source
     if isinstance(source, Blocks):
@@ -187,24 +207,39 @@ def of_epochs(source: Any) -> Any:
 
 
 class BlockSampler:
-    """Gives the numbers of an epoch's blocks: every block once, and the same count for every rank. It can resume inside an epoch.
-
-    source: the blocks to number, an EpochBlocks or a bload.torch.BlockDataset. If it has several epochs, each training epoch reads
-    another packing.
-    num_replicas: ranks of the job, 1 by default.
-    rank: gives the numbers of this rank, every num_replicas-th one. Without it, iterating gives the numbers of the whole job, in the
-    order in which they are consumed, and the caller divides them among the ranks, as Accelerate does.
-    shuffle, seed: seed and epoch determine the order of the blocks. With shuffle=False the blocks keep the order of the dataset.
-    batch_size: blocks per rank and step; the dataset's value by default.
-    remainder: what to do if the blocks left in the epoch are not a multiple of num_replicas * batch_size. This can happen if the job
-    has another size than the dataset was packed for. "error" raises SamplerError, "pad" repeats some of these blocks, "drop" leaves
-    out the last ones. padded and dropped count them for the whole job, and a warning names the number.
-    whole_length: len() includes the blocks consumed before this iteration. Lightning needs this, because it counts them itself.
+    """Yield the numbers of an epoch's blocks: each block once, equally many for every rank, resumable inside an epoch.
 
     The position is the number of blocks of the epoch that the whole job has consumed, so a job of any size can resume from it.
 
-    SamplerError (a ValueError): ranks, batch size and blocks do not fit together, which the constructor checks; or a state is not one
-    of this dataset. TypeError: source is of another type.
+    Parameters
+    ----------
+    source : EpochBlocks or bload.torch.BlockDataset
+        The blocks to number. If it has several epochs, each training epoch reads another packing.
+    num_replicas : int, optional
+        The number of ranks of the job; 1 by default.
+    rank : int, optional
+        Yield the numbers of this rank, every num_replicas-th one. Without a rank, the sampler yields the numbers of the whole job in the
+        order of consumption, and the caller divides them among the ranks, as Accelerate does.
+    shuffle : bool
+        Seed and epoch determine the order of the blocks. If false, the blocks keep the order of the dataset.
+    seed : int
+        The seed of the order, at least 0.
+    batch_size : int, optional
+        Blocks per rank and step; the dataset's value by default.
+    remainder : {"error", "pad", "drop"}
+        What to do if the blocks left in the epoch are not a multiple of num_replicas * batch_size, because the job has another size than
+        the dataset was packed for. "error" raises SamplerError, "pad" repeats some of these blocks, "drop" leaves out the last ones. The
+        properties padded and dropped count them for the whole job, and a warning gives the number.
+    whole_length : bool
+        Include the blocks consumed before this iteration in len(). Lightning needs this, because it counts them itself.
+
+    Raises
+    ------
+    SamplerError
+        Ranks, batch size and blocks do not fit together, which the constructor checks, or a state does not belong to this dataset. Also a
+        ValueError.
+    TypeError
+        `source` has another type.
     """
 
     def __init__(self, source: Any, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
@@ -239,10 +274,19 @@ class BlockSampler:
     # --- the epoch ------------------------------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
-        """Moves to the start of an epoch. In the current epoch, restored or not, the position stays.
+        """Move to the start of an epoch; in the current epoch, restored or not, the position stays.
 
-        If a restored state says that this epoch is finished, no blocks are left in it. Warns if a restored position is left.
-        SamplerError: epoch is not an integer of at least 0.
+        If a restored state says that this epoch is finished, no blocks are left in it. Warns if it abandons a restored position.
+
+        Parameters
+        ----------
+        epoch : int
+            The training epoch, from 0.
+
+        Raises
+        ------
+        SamplerError
+            `epoch` is not an integer of at least 0.
         """
         epoch = whole_number("epoch", epoch)
         if epoch == self.over:
@@ -258,7 +302,7 @@ class BlockSampler:
         self.told = True
 
     def excess(self, begin: int) -> int:
-        """Blocks from begin on that do not fill a step of all ranks. SamplerError: there are some, and remainder is "error"."""
+        """Return how many blocks from begin on do not fill a step of all ranks; raise SamplerError for any if remainder is "error"."""
         step = self.num_replicas * self.batch_size
         left = len(self.source) - begin
         excess = left % step
@@ -272,20 +316,20 @@ class BlockSampler:
 
     @property
     def dropped(self) -> int:
-        """Blocks of this epoch that are left out, over the whole job."""
+        """The blocks of this epoch that are left out, over the whole job."""
         return self.excess(self.begin) if self.remainder == "drop" else 0
 
     @property
     def padded(self) -> int:
-        """Blocks of this epoch that are repeated, over the whole job."""
+        """The blocks of this epoch that are repeated, over the whole job."""
         return -self.left() % (self.num_replicas * self.batch_size) if self.remainder == "pad" else 0
 
     def left(self) -> int:
-        """Blocks of the epoch from begin on."""
+        """Return the number of blocks of the epoch from begin on."""
         return len(self.source) - self.begin
 
     def numbers(self) -> np.ndarray:
-        """The block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
+        """Return the block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
         excess = self.excess(self.begin)
         if excess:
             what = f"{self.padded} blocks are read twice" if self.padded else f"{self.dropped} blocks are left out"
@@ -294,15 +338,16 @@ class BlockSampler:
         return self.ordered().all()
 
     def ordered(self) -> Order:
-        """What determines the numbers that are left in the epoch."""
+        """Return what determines the numbers that are left in the epoch."""
         return Order(len(self.source), self.seed, self.epoch, self.shuffle, self.begin, self.left() + self.padded - self.dropped,
                      self.source.first(self.epoch), self.rank, self.num_replicas, self.batch_size)
 
     def warn(self, what: str, level: int) -> None:
+        """Issue a warning that names the dataset."""
         warnings.warn(f"{self.source.dataset.path}: {what}", stacklevel=level)
 
     def __len__(self) -> int:
-        """How many numbers an iteration gives: those left in the epoch when it begins."""
+        """Return how many numbers an iteration yields: those left in the epoch when it begins."""
         self.excess(self.begin)
         total = self.left() + self.padded - self.dropped + (self.begin if self.whole_length else 0)
         return total if self.rank is None else total // self.num_replicas
@@ -327,12 +372,23 @@ class BlockSampler:
     # --- the state ------------------------------------------------------------------------------------------------
 
     def state_dict(self, consumed: Optional[int] = None) -> Dict[str, Any]:
-        """The position of the job, as a dict of numbers and strings.
+        """Return the position of the job, to be saved in a checkpoint.
 
-        consumed: blocks of this epoch that the whole job has trained on, including those before it was resumed. The default counts the
-        blocks whose numbers were given, which is more if workers read ahead.
+        Parameters
+        ----------
+        consumed : int, optional
+            The blocks of this epoch that the whole job has trained on, including those before it was resumed. The default counts the blocks
+            whose numbers were yielded, which is too many if workers read ahead.
 
-        SamplerError: consumed is larger than the epoch.
+        Returns
+        -------
+        dict of int, bool and str
+            For load_state_dict; it can be stored as JSON.
+
+        Raises
+        ------
+        SamplerError
+            `consumed` exceeds the epoch.
         """
         position = self.position if consumed is None else whole_number("consumed", consumed)
         end = len(self.source) + self.padded
@@ -351,10 +407,20 @@ class BlockSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resumes from a state that a job of any size saved. SamplerError: that is not possible; the sampler is unchanged.
+        """Resume from a state that a job of any size saved.
 
-        After a finished epoch, the whole next one follows. If set_epoch was called before, a later epoch stays set, and in the finished
-        epoch itself no blocks are left. (StatefulDataLoader works in this order: it loads the state when it is iterated.)
+        After a finished epoch, the whole next one follows. If set_epoch was called before, a later epoch stays set, and in the finished epoch
+        itself no blocks are left. (StatefulDataLoader works in this order: it loads the state when it is iterated.)
+
+        Parameters
+        ----------
+        state : mapping
+            What state_dict returned.
+
+        Raises
+        ------
+        SamplerError
+            The state does not belong to these blocks, or the rest of its epoch cannot be divided. The sampler is unchanged.
         """
         seed, epoch, consumed = self.checked(state)
         over = epoch if consumed == len(self.source) else None
@@ -369,7 +435,7 @@ class BlockSampler:
         self.finished, self.restored, self.over = False, True, over
 
     def checked(self, state: Mapping[str, Any]) -> Tuple[int, int, int]:
-        """The seed, epoch and consumed blocks of a state. SamplerError: it is not a state of these blocks."""
+        """Return the seed, epoch and consumed blocks of a state; raise SamplerError if it does not belong to these blocks."""
         path = self.source.dataset.path
         if not isinstance(state, Mapping):
             raise SamplerError(f"the state must be a dict from state_dict(), not {kind(state)}", path)

@@ -14,7 +14,7 @@ COLUMNS = b"file\tfirst_block\tblocks\tbytes\tchecksum"
 
 
 def read_entries(file: MappedFile, manifest: Manifest) -> List[FileEntry]:
-    """The size and checksum of each shard. DamagedError: the table does not match the manifest."""
+    """Return the size and checksum of each shard; raise DamagedError if the table does not match the manifest."""
     path = file.path
     lines = bytes(file.read(0, file.size)).split(b"\n")
     if lines[0] != COLUMNS or lines.pop():

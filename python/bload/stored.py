@@ -32,7 +32,7 @@ class Places(NamedTuple):
 
 
 class Store(Protocol):
-    """A dataset as those see it who read stored steps. Dataset implements it; see there for each method."""
+    """The interface by which stored steps are read. Dataset implements it and documents each method."""
     info: Manifest
     agreed: np.ndarray
 
@@ -51,8 +51,9 @@ class Store(Protocol):
 
 
 class Stored(Protocol):
-    """A dataset or a view as blocks and epochs see it; see BaseDataset for each method. Modules import in the order opening, view,
-    dataset, base, epochs, compose, blocks, stored.
+    """A dataset or a view as blocks and epochs see it; BaseDataset documents each method.
+
+    Modules import each other in the order opening, view, dataset, base, epochs, compose, blocks, stored.
     """
     path: str
     checked: bool

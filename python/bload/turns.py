@@ -1,13 +1,13 @@
-"""A chat template at work: the token ids of a chat, and which of them are the assistant's.
+"""Tokenize a chat with a chat template, and find which tokens are the assistant's.
 
-Where a template marks what the assistant says, {% generation %}, the mask is that of Transformers. Most templates do not. Then a turn is
-found by rendering parts of the chat, and only where strings prove it:
+If a template marks the assistant's text with {% generation %}, the mask is that of Transformers. Most templates do not. Then a turn is
+found by rendering parts of the chat, and only if strings prove its position:
 
-- It begins where the messages before it, rendered with the generation prompt, end, if the whole text begins with just these.
-- It ends where the messages up to it, rendered, end, if the whole text begins with just these.
+- It begins where the rendered messages before it, with the generation prompt, end, if the whole text has them as a prefix.
+- It ends where the rendered messages up to it end, if the whole text has them as a prefix.
 
-Templates that drop earlier thoughts, or end the last turn in another way, fit one or both not. Then the chat is rendered once more with
-another content of that turn: what the two texts have in common around it, is not the turn.
+If a template drops earlier thoughts, or ends the last turn in another way, one or both of these fail. Then the chat is rendered again with
+another content of that turn: what both texts have in common before and after is outside of the turn.
 """
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ Span = Tuple[int, int]
 
 
 class Tokens(NamedTuple):
-    """ids and mask have the same length. counts: what was changed, lost or left out, by its name. turn: the message, where each has one."""
+    """The token ids and the loss mask of a sequence, of the same length.
+
+    counts: what was changed, lost or left out, by name. turn: the message that is trained on, if each turn has a sequence.
+    """
 
     ids: List[int]
     mask: List[int]
@@ -38,7 +41,7 @@ class Tokens(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What the user chooses. train_on: assistant, last or all; special: parse, split or refuse; losses: kinds that are accepted."""
+    """The user's choices. train_on: assistant, last or all. special: parse, split or refuse. losses: the kinds that are accepted."""
 
     train_on: str = "assistant"
     each: bool = False
@@ -47,17 +50,17 @@ class Choices(NamedTuple):
 
 
 class Template:
-    """The chat template of a model's folder, with its tokenizer. The template sees variables."""
+    """The chat template of a model's folder, with its tokenizer and the variables that the template sees."""
 
     def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices = Choices()):
-        """Loads the tokenizer.
+        """Load the tokenizer.
 
         Parameters
         ----------
         folder : str
             The folder of the model.
         name : str or None
-            Which chat template, where there are several.
+            Which chat template, if there are several.
         variables : dict
             What the template sees; strftime_now is the date that it writes.
         choices : Choices
@@ -87,13 +90,15 @@ class Template:
         self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.draw) for with_tools in (False, True)}
 
     def source(self, tools: Optional[List[Any]]) -> str:
+        """Return the text of the template for chats with or without tools."""
         return str(self.tokenizer.get_chat_template(self.name, tools))
 
     def draw(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
+        """Return the text of messages."""
         return self.render(Chat(messages, [], tools, {}), messages, add_generation_prompt=prompt)
 
     def is_dated(self) -> bool:
-        """Whether the template writes the date of the day."""
+        """Return whether the template writes the current date."""
         if "strftime_now" not in self.source(None) + self.source([{}]):
             return False
         written = self.tokenizer.chat_template
@@ -107,7 +112,7 @@ class Template:
         return texts[0] != texts[1]
 
     def sequences(self, chat: Chat) -> List[Tokens]:
-        """The tokens of a chat; with --turns each of every turn of the assistant, and what is before it.
+        """Return the tokens of a chat; with --turns each, those of every turn of the assistant with the messages before it.
 
         Raises
         ------
@@ -128,7 +133,7 @@ class Template:
         return found
 
     def wanted(self, chat: Chat) -> List[int]:
-        """The messages to train on. Unusable: there are none."""
+        """Return the messages to train on; raise Unusable if there are none."""
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         found = [number for number in (turns[-1:] if self.choices.train_on == "last" else turns) if chat.trained[number]]
         if not found:
@@ -136,7 +141,7 @@ class Template:
         return found
 
     def tokens(self, chat: Chat) -> Tokens:
-        """The tokens of one sequence; raises as sequences does."""
+        """Return the tokens of one sequence, or raise Unusable as `sequences` does."""
         counts = Counter({"nulls in arguments and tools, which are removed": chat.nulls})
         chat = self.habits[bool(chat.tools)].adapted(chat)
         chat, found = self.specials.prepared(chat)
@@ -159,7 +164,7 @@ class Template:
         return Tokens(ids, mask, counts)
 
     def check_losses(self, chat: Chat, text: str, counts: Dict[str, int]) -> Found:
-        """The losses, of which those that are accepted are counted. Unusable: another one."""
+        """Return the losses after counting the accepted ones; raise Unusable for any other."""
         found = self.losses[bool(chat.tools)].of(chat.messages, chat.tools, text)
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         for kind, number in found.losses:
@@ -171,7 +176,7 @@ class Template:
         return found
 
     def marked(self, chat: Chat, text: str, wanted: List[int]) -> Tokens:
-        """The tokens by the marks of the template."""
+        """Return the tokens with the mask that the marks of the template give."""
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         found = self.apply(chat, chat.messages, tokenize=True, return_dict=True, return_assistant_tokens_mask=True,
                            tokenizer_kwargs={"return_offsets_mapping": True})
@@ -190,7 +195,7 @@ class Template:
         return Tokens(ids, mask, {})
 
     def prefix(self, chat: Chat, text: str, number: int) -> int:
-        """Where the messages before that of number end in the text; behind the prompt, where they end in another way alone."""
+        """Return where the messages before a message end in the text, with the generation prompt if they do not end there without it."""
         if number == 0:
             return 0
         for prompt in False, True:
@@ -201,7 +206,7 @@ class Template:
                        f"where message {number} begins cannot be proven: the template renders the messages before it in another way alone")
 
     def spans(self, chat: Chat, text: str, number: int, known: Found) -> List[Span]:
-        """Where a message of the assistant lies in the text of the chat. Unusable: not all of it that the template writes is there."""
+        """Return where a message of the assistant is in the text of the chat; raise Unusable if a part that the template writes is elsewhere."""
         found = self.torn_turn(chat, text, number) if number in known.torn else [self.turn(chat, text, number)]
         written = "".join(text[begin:end] for begin, end in found)
         kinds = [kind for kind, _ in unwritten(chat.messages[number:number + 1], None, written,
@@ -213,7 +218,7 @@ class Template:
         return found
 
     def turn(self, chat: Chat, text: str, number: int) -> Span:
-        """Where a message begins and ends."""
+        """Return where a message begins and ends."""
         before, upto = chat.messages[:number], chat.messages[:number + 1]
         if not before:
             raise Unusable("a turn without a prompt",
@@ -243,8 +248,10 @@ class Template:
         return begin, end
 
     def prompt(self, chat: Chat, before: List[Message], text: str) -> str:
-        """The messages before a turn, with the prompt for it. Templates that have one for turns with thoughts, and another for turns
-        without, say by a variable which it is."""
+        """Return the text of the messages before a turn, with the generation prompt.
+
+        Some templates have two prompts, for turns with and without thoughts, and a variable that selects one.
+        """
         first = self.render(chat, before, add_generation_prompt=True)
         if not text.startswith(first) and "enable_thinking" in self.source(chat.tools):
             for is_thinking in False, True:
@@ -254,7 +261,7 @@ class Template:
         return first
 
     def torn_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
-        """Where a message lies whose content comes behind the results of its calls: the calls, and the content."""
+        """Return where a message is whose content follows the results of its calls: the calls, and the content."""
         message = chat.messages[number]
         if message.get("content") and message.get("tool_calls"):
             head, tail = self.around(chat, chat.messages, number)
@@ -266,8 +273,10 @@ class Template:
         raise Unusable("a turn in several places", f"the chat template writes message {number} in several places, with others between")
 
     def header(self, chat: Chat, before: List[Message], prompt: str, content: Any) -> int:
-        """How much the template writes before what the assistant says, where it has no prompt here; it may only be the usual one.
-        Unusable: it is something else."""
+        """Return how many characters the template writes before the assistant's text if it has no generation prompt here.
+
+        Raises Unusable if these characters are not the usual prompt.
+        """
         head, _ = self.around(chat, before + [{"role": "assistant", "content": content}], len(before))
         written = head[len(prompt):]
         if not head.startswith(prompt) or written.strip() and written != self.usual_prompt(chat):
@@ -276,19 +285,19 @@ class Template:
         return len(written) if written.strip() else 0
 
     def usual_prompt(self, chat: Chat) -> str:
-        """What the generation prompt adds to a question."""
+        """Return what the generation prompt adds to a question."""
         habits = self.habits[bool(chat.tools)]
         bare, prompt = habits.text([USER]), habits.text([USER], prompt=True)
         return prompt[len(bare):] if prompt.startswith(bare) else ""
 
     def opened(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
-        """Whether what is before a turn's content ends with all that the generation prompt adds, a special token among it."""
+        """Return whether the text before a turn's content ends with all that the generation prompt adds, including a special token."""
         added = prompt[len(bare):] if prompt.startswith(bare) else ""
         added = added or self.usual_prompt(chat)
         return head.endswith(added) and any(token in added for token in self.special)
 
     def ending(self, tail: str, alone: str, bare: str, prompt: str) -> int:
-        """How much of tail, what the text has after a turn's content, ends the turn; alone is what ends it as the last one."""
+        """Return how many characters of `tail`, the text after a turn's content, end the turn; `alone` ends it as the last turn."""
         if not alone:
             return 0
         common = os.path.commonprefix([tail, alone])
@@ -307,7 +316,7 @@ class Template:
                        "how turns end cannot be proven: the template ends the last one in another way than the others")
 
     def around(self, chat: Chat, messages: List[Message], number: int) -> Tuple[str, str]:
-        """What the template writes before and after the content of a message, which is replaced by another one."""
+        """Return what the template writes before and after the content of a message, found with a placeholder."""
         name = "Placeholder"
         while name in str(messages):
             name += "X"
@@ -320,13 +329,15 @@ class Template:
         return head, tail
 
     def stops(self, turn: str) -> bool:
+        """Return whether a turn ends with a special token."""
         return turn.rstrip().endswith(tuple(self.special))
 
     def render(self, chat: Chat, messages: List[Message], **options: Any) -> str:
+        """Return the text that the template writes for messages."""
         return str(self.apply(chat, messages, tokenize=False, **options))
 
     def apply(self, chat: Chat, messages: List[Message], **options: Any) -> Any:
-        """apply_chat_template. Error: it raises."""
+        """Call apply_chat_template; raise Unusable if it raises."""
         try:
             return self.tokenizer.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
         except MemoryError:
@@ -338,7 +349,7 @@ class Template:
 
 
 def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
-    """What to say of a loss."""
+    """Return the message for a loss."""
     if number < 0:
         return f"the chat template does not write the {NAMES[kind]}: --allow-loss {kind} accepts that"
     message = chat.messages[number]
@@ -352,7 +363,7 @@ def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
 
 
 def joined(spans: List[Span]) -> List[Span]:
-    """Spans in order, where those that touch are one."""
+    """Return spans in order, with those that touch merged."""
     out: List[Span] = []
     for begin, end in spans:
         if out and begin <= out[-1][1]:
@@ -363,7 +374,7 @@ def joined(spans: List[Span]) -> List[Span]:
 
 
 def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:
-    """1 for each token that lies in a span; how many lie there in part only. Both are in order, and spans do not overlap."""
+    """Return 1 for each token inside a span, else 0, and how many tokens straddle an edge. Tokens and spans are in order."""
     mask, straddling, at = [0] * len(offsets), 0, 0
     for i, (begin, end) in enumerate(offsets):
         while at < len(spans) and spans[at][1] <= begin:
@@ -378,7 +389,7 @@ def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], i
 
 
 def load(folder: str) -> Any:
-    """The tokenizer of a folder."""
+    """Load the tokenizer of a folder."""
     if not os.path.isdir(folder):
         raise MissingError("no such folder", folder)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -399,7 +410,7 @@ def load(folder: str) -> Any:
 
 
 def choose(template: Any, name: Optional[str], folder: str) -> Optional[str]:
-    """The name that apply_chat_template is called with. OptionError: the folder has no template, or none of that name."""
+    """Return the name that apply_chat_template is called with; raise OptionError if the folder has no template of that name."""
     if not template:
         raise OptionError("there is no chat template, neither chat_template.jinja nor chat_template in tokenizer_config.json: "
                           "take the folder of the chat model, or add one", folder)

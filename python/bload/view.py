@@ -23,22 +23,24 @@ from .stored import Places, Store
 
 
 def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
-    """Opens a shard by its number in a view. first: the number of each source's first one."""
+    """Open a shard by its number in a view; `first` has the number of the first shard of each source."""
     source = bisect_right(first, number) - 1
     return openers[source](number - first[source])
 
 
 def shard_from(shard: Callable[[int], Shard], first: int, number: int) -> Shard:
-    """A shard by its number in the source whose first one is `first`."""
+    """Open a shard by its number in the source whose first shard has the number `first`."""
     return shard(first + number)
 
 
 class View(BaseDataset):
-    """A view written by bload view, as bload.open gives it. BaseDataset has its methods; its blocks are like those of a Dataset.
+    """A view that bload view wrote, opened by bload.open; BaseDataset describes the methods.
 
-    Rows of the table, in "sequence" too, count through the sources in order. sources: see Source.
+    Its blocks have the same entries as those of a Dataset. Rows of the table of sequences, and "sequence" in blocks, are numbered
+    continuously through the sources.
 
-    Opening a view also opens its sources. MissingError: one is missing. DamagedError: one is not the dataset of which the view was made.
+    Opening a view also opens its sources. It raises MissingError if one is missing, and DamagedError if one is not the dataset of which the
+    view was made.
     """
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
@@ -66,7 +68,7 @@ class View(BaseDataset):
         self.composer = Composer(self, Planned(self.plan))
 
     def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
-        """Opens a source. MissingError: it does not exist. DamagedError: it is another dataset. FormatError: it is a view."""
+        """Open a source: raise MissingError if it does not exist, DamagedError if it is another dataset, FormatError if it is a view."""
         try:
             info = Manifest(self.storage.at(source.path))
         except MissingError as error:
@@ -101,7 +103,7 @@ class View(BaseDataset):
 
     @property
     def sources(self) -> List[Source]:
-        """The sources, in the order of their rows."""
+        """The sources of the view, a list of Source, in the order of their rows."""
         return list(self.info.sources)
 
     def more_html(self) -> List[str]:
@@ -152,7 +154,7 @@ class View(BaseDataset):
         return pieces, self.places_of(pieces.sequence, entries, nothing, nothing, length)
 
     def places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
-        """Where `length` steps of entries are, after the first `skip`. DamagedError: the source does not store an entry as it says."""
+        """Return where `length` steps of entries are, after the first `skip`; raise DamagedError if a source does not store an entry."""
         source = np.searchsorted(self.first_row, row, "right") - 1
         unknown = np.flatnonzero(~self.sound[entry])
         if len(unknown) > 0:
@@ -163,7 +165,7 @@ class View(BaseDataset):
         return Places(shard + self.shards[source], step, start, start + length)
 
     def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
-        """DamagedError: the source of a row does not store an entry as rows.safetensors says."""
+        """Raise DamagedError if the source of a row does not store an entry as rows.safetensors says."""
         pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
         for k in np.flatnonzero(np.bincount(source)).tolist():
             here = np.flatnonzero(source == k)
