@@ -74,8 +74,8 @@ class Ahead:
         self.order: Optional[Ordered] = None
         self.pattern = Pattern(1, 1)
         self.coming: Iterator[int] = iter(())
-        self.left = 0   # how many of those that came out of `coming` have not been read
-        self.sent = -1  # the last place that was looked after
+        self.left = 0   # how many positions taken from `coming` have not been read
+        self.sent = -1  # the last position whose tasks were queued
 
     def seen(self, order: Ordered, place: int) -> None:
         """Announce that the block in this position of an order is about to be read, and queue the following ones."""

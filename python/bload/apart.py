@@ -10,7 +10,7 @@ from typing import Callable
 
 CRASHES = signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV
 PR_SET_PDEATHSIG = 1
-NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, which both processes see
+NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, in memory that both processes share
 
 
 def note(path: str) -> None:

@@ -20,7 +20,7 @@ from .mapping import open_regular
 ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
 MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
-BATCH = 1 << 18      # bytes of a batch, about: of larger ones, the system gives new memory for every copy
+BATCH = 1 << 18      # approximate bytes of a batch; for larger ones the system allocates new memory on every copy
 BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20     # bytes read at once from a column of a row group
 
@@ -69,7 +69,7 @@ class Group(NamedTuple):
         with pa.OSFile(self.file.path) as source:
             reader = self.file.reader(source)
             for batch in reader if self.file.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
-                batch.validate(full=True)  # what it says of its parts is taken for true by everything else
+                batch.validate(full=True)  # all other functions of Arrow trust the offsets inside a batch
                 yield batch.select(columns)
 
 
@@ -168,7 +168,7 @@ def find(sources: List[str]) -> List[str]:
 def check_names(fields: Any) -> None:
     """Raise ValueError if the name of a column, or of a field within it, is not valid text."""
     for field in fields:
-        field.name.encode()  # its name is decoded, which may fail
+        field.name.encode()  # fails if the name is not valid UTF-8
         check_names(field.type.field(i) for i in range(field.type.num_fields))
 
 
@@ -235,7 +235,7 @@ class faults:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        # Texts that are not UTF-8, and numbers that Python cannot have, are a ValueError.
+        # Arrow raises ValueError for texts that are not UTF-8 and for numbers that Python cannot represent.
         if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)) and not isinstance(error, Error):
             said = " ".join(str(error).split())
             raise DamagedError(f"cannot be read: {said[:300]}", self.where) from None

@@ -106,7 +106,7 @@ def or_null(values: Any, array: Any) -> Any:
 
 
 def digits(array: Any) -> Any:
-    # Arrow writes numbers into a string of 31 bits half as fast again; a number has at most 25 characters.
+    # Arrow writes numbers to strings with 31-bit offsets 1.5 times as fast; a number has at most 25 characters.
     """Return numbers as text."""
     return array.cast(pa.string() if len(array) < 1 << 26 else pa.large_string()).cast(BINARY)
 
@@ -137,7 +137,7 @@ def objects(names: List[str], arrays: List[Any], marks: Marks) -> List[Any]:
     parts: List[Any] = [b"{"]
     for name, array in zip(names, arrays):
         parts.append((b", " if len(parts) > 1 else b"") + marks.key(name))
-        # A text is joined with its quotes only once: most data is texts.
+        # Join a text and its quotes in the same call, because most data is text.
         parts += [marks.quote, array.cast(BINARY), marks.quote] if is_text(array.type) and not array.null_count else [pieces(array, marks)]
     return [*parts, b"}"]
 

@@ -14,8 +14,8 @@ from . import arrow_json
 from .arrow_files import ArrowFile, Group
 from .errors import Error, OptionError
 
-NAMED = 10    # skipped rows that are named; all are counted
-AHEAD = 8     # results of each group that wait to be taken
+NAMED = 10    # how many skipped rows are named; all are counted
+AHEAD = 8     # how many results of each group may wait for the consumer
 
 Result = TypeVar("Result")
 

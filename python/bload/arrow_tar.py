@@ -15,11 +15,11 @@ from .arrow_files import Group
 from .arrow_rows import Choice, Lines
 from .errors import Error
 
-DIGITS = 9  # of a key, at least
+DIGITS = 9  # the least digits of a key
 BLOCK, RECORD = 512, 10240
 WRITTEN = re.compile(r"\.([A-Za-z0-9]{1,10})$")
 
-# Ending, position and bytes by which the content of a file is known.
+# Ending, position and bytes that identify the content of a file.
 MAGIC = (("png", 0, b"\x89PNG"), ("jpg", 0, b"\xff\xd8\xff"), ("gif", 0, b"GIF8"), ("webp", 8, b"WEBP"), ("wav", 8, b"WAVE"),
          ("avi", 8, b"AVI "), ("tiff", 0, b"II*\0"), ("tiff", 0, b"MM\0*"), ("bmp", 0, b"BM"), ("flac", 0, b"fLaC"), ("ogg", 0, b"OggS"),
          ("mp3", 0, b"ID3"), ("mp3", 0, b"\xff\xfb"), ("mp3", 0, b"\xff\xf3"), ("mp3", 0, b"\xff\xf2"), ("avif", 4, b"ftypavif"),

@@ -44,7 +44,7 @@ class BaseDataset(Blocks):
 
     compressed: bool               # some of the shards are compressed
     has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
-    shard: Callable[[int], Shard]  # gives shards by number, and keeps the last ones open
+    shard: Callable[[int], Shard]  # returns a shard by number, and keeps the last ones open
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
@@ -60,7 +60,7 @@ class BaseDataset(Blocks):
         self.options = BlockOptions(self.names(fields), *flags)
         self.check_names()
         if verify:
-            checksum.xxh3(b"")  # raises an error if the package is missing
+            checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.known: Optional[Sequences] = None
         self.table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
         self.table_names = list(self.table_types)
@@ -82,7 +82,7 @@ class BaseDataset(Blocks):
         return []
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        from .opening import open  # which imports this module
+        from .opening import open  # imported here, because opening imports this module
         return functools.partial(open, self.path, self.checked, **self.given()), ()
 
     def given(self) -> Dict[str, Any]:

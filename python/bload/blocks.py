@@ -71,7 +71,7 @@ class Blocks:
         return map(self.block, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
-        # By default Python would read all blocks and compare their arrays.
+        # Without this method Python would read all blocks and compare their arrays.
         raise TypeError("cannot search for blocks; for sequences use `id in dataset.sequences`")
 
     def block(self, i: int) -> Block:

@@ -35,13 +35,13 @@ from .pieces import StoredPiece
 MAGIC = b"bloadpc1"
 FOOTER = struct.Struct("<8sQQ")
 LOCKS = 1024
-KNOWN = 1 << 16    # pieces that a process remembers to have checked
-SPARE = 0.95       # what is left of the limit when room was made
+KNOWN = 1 << 16    # how many checked pieces a process remembers
+SPARE = 0.95       # the share of the limit that is in use after a clean-up
 NAME = re.compile("[0-9a-f]{2}[0-9a-z-]{1,60}")
-# Of something else in the place of a piece: a link, a socket, a pipe without a writer, a device that is not there.
+# Errors if the path of a piece is a link, a socket, a pipe without a writer, or a missing device.
 STRANGE = errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV
 
-# Says what is wrong with the bytes of a piece; None: nothing.
+# Returns what is wrong with the bytes of a piece, or None.
 Check = Callable[[Bytes], Optional[str]]
 
 
@@ -53,7 +53,7 @@ class Cache:
 
     def __init__(self, directory: str, limit: Optional[int]):
         self.directory, self.limit = directory, limit
-        self.checked: Dict[str, int] = {}  # the inodes of pieces whose checksums were right
+        self.checked: Dict[str, int] = {}  # the inodes of pieces with right checksums
         self.numbers = itertools.count()
         try:
             os.makedirs(os.path.join(directory, "pieces"), exist_ok=True)
@@ -158,7 +158,7 @@ class Cache:
             yield descriptor if got else -1
         finally:
             if got:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # releases the lock in a child that was forked meanwhile, too
             os.close(descriptor)
 
     def keep(self, key: str, data: Bytes) -> bool:
@@ -168,7 +168,7 @@ class Cache:
         making = os.path.join(self.directory, "making", f"{key}.{os.getpid()}.{next(self.numbers)}")
         try:
             descriptor = self.reserve(making, whole)
-        except OSError:  # something else lies in the place of its directories
+        except OSError:  # a directory of the cache was replaced by something else
             return False
         if descriptor is None:
             return False
@@ -216,7 +216,7 @@ class Cache:
     def make_room(self, size: int) -> int:
         """Remove the least recently used pieces until there is a little more room than for size bytes, and return the bytes that are left."""
         assert self.limit is not None
-        there = self.making()  # first: what gets its name meanwhile is counted twice, not left out
+        there = self.making()  # count these first: a piece that is renamed meanwhile is counted twice instead of not at all
         pieces = self.scan()
         there += sum(size_there for _, size_there, _ in pieces)
         least = max(0, min(int(self.limit * SPARE), self.limit - size))

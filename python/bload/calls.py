@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .messages import Message, Unusable
 
-# Keys of a JSON schema whose value may be null. Arrow adds null for other keys, which another row has.
+# Keys of a JSON schema whose value may be null. A null of another key was added by Arrow, because another row has the key.
 NULLABLE = "default", "const"
 
 

@@ -77,7 +77,7 @@ def work(connection: Any, others: List[Any], template: Template, arguments: argp
     """Convert chunks in a worker until the main process closes the connection or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:    # inherited, and would keep the other workers waiting if the main process died
+    for other in others:    # a fork inherits these; while they are open, the other workers would not notice that the main process died
         other.close()
     try:
         while True:
@@ -94,11 +94,11 @@ def results(template: Template, arguments: argparse.Namespace) -> Iterator[Resul
                 yield convert(template, arguments, line)
         return
     idle = start(template, arguments)
-    busy: Dict[Any, int] = {}                   # which chunk a worker has: one, so that both never wait to send
+    busy: Dict[Any, int] = {}                   # the chunk of each worker: only one, so that worker and main process never both block in send
     done: Dict[int, List[Result]] = {}
-    first = 0                                   # the chunk whose results come next
+    first = 0                                   # the next chunk in order
     for number, chunk in enumerate(chunks(arguments.files)):
-        # As many chunks as workers may wait for an earlier one, which bounds memory.
+        # Limit how many finished chunks wait for an earlier one, which bounds memory.
         while not idle or number - first >= 2 * arguments.workers:
             idle += collect(busy, done)
             while first in done:
@@ -120,7 +120,7 @@ def results(template: Template, arguments: argparse.Namespace) -> Iterator[Resul
 
 def start(template: Template, arguments: argparse.Namespace) -> List[Any]:
     """Start the workers and return the connections to them."""
-    fork = multiprocessing.get_context("fork")     # the tokenizer is loaded once
+    fork = multiprocessing.get_context("fork")     # forked workers share the loaded tokenizer
     connections: List[Any] = []
     for _ in range(arguments.workers):
         here, there = fork.Pipe()
@@ -299,7 +299,7 @@ def main(argv: Optional[List[str]] = None) -> int:
             skipped = write(template, arguments, out)
         except (Error, OSError, MemoryError, KeyboardInterrupt) as error:
             if not isinstance(error, BrokenPipeError):
-                # A reader of the pipe must not take what came for all.
+                # Tell the reader of the pipe that the output is not complete.
                 why = str(error) or type(error).__name__
                 out.write(json.dumps({"error": f"bload.chat ended early: {why}"}).encode() + b"\n")
                 out.flush()
@@ -307,7 +307,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         out.flush()
         return 3 if skipped else 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # what is buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # discard the buffered output, so that Python's exit does not fail
         say("nobody reads the output any more")
     except KeyboardInterrupt:
         say("interrupted")

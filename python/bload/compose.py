@@ -15,10 +15,10 @@ from .errors import DamagedError
 from .index import Pieces
 from .stored import Store, Stored
 
-LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
-KEPT = 1 << 20     # the most pieces whose places and values are kept, in about 80 bytes each
+LOCATED = 1 << 12  # pieces of neighbouring blocks to locate at a time: many cost little more than one
+KEPT = 1 << 20     # the most pieces whose places and values are kept, about 80 bytes each
 NO_FILE = np.zeros(0, np.uint8)
-SHARD = operator.itemgetter(0)  # of an entry of Page.places
+SHARD = operator.itemgetter(0)  # the shard of an entry of Page.places
 
 
 class Layout(Protocol):
@@ -59,7 +59,7 @@ def ends(owner: np.ndarray, count: int) -> List[int]:
 def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
     """Return the steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
     blocks = np.arange(len(pointers) - 1)
-    at = pointers[1:] + blocks  # the places of T among the ends of gaps, as each block has a gap more than pieces
+    at = pointers[1:] + blocks  # the last gap of each block, which ends at T: a block has one gap more than pieces
     begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
     owner = np.repeat(blocks, np.diff(pointers) + 1)
     inner = np.ones(len(end), np.bool_)
@@ -75,7 +75,7 @@ def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
     piece, places, number = dataset.places(pieces, layout.path)
-    # In the order of the output, which is the fastest to write; but the parts of a compressed frame follow each other.
+    # The order of the output is the fastest to write; but keep the parts of a compressed frame together.
     order = np.lexsort((places.step if dataset.compressed else places.start, places.shard, block[piece]))
     owner, gaps = gaps_of(pointers, pieces, dataset.T)
     stop = np.zeros(end - first, np.int64)
@@ -93,10 +93,10 @@ class Composer:
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.T, self.S = dataset.T, dataset.S
         self.names = [(name, dataset.key(name)) for name in self.options.fields]
-        # The tables of a block without sequences, which cost less to copy than to make.
+        # The tables of a block without sequences: to copy them costs less than to make them.
         self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset.table_types.items()}
-        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
-        # Pages are kept for plans of which most fits, and for blocks that are read in order.
+        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were all checked
+        # Keep pages if most of the plan fits, and while blocks are read in order.
         self.located = functools.partial(locate, dataset, layout)
         self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
         self.small, self.last = dataset.index.pieces <= KEPT, -1
@@ -164,7 +164,7 @@ class Composer:
                 if not agreed[first + step // T]:
                     source.check(first + step // T)
                     new = True
-        if new and self.dataset.all_agreed:  # then no other block needs to look
+        if new and self.dataset.all_agreed:  # all stored blocks are checked, so no further check is needed
             self.sound[:] = True
 
     def tables(self, page: Page, k: int) -> Dict[str, Any]:

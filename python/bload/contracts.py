@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
 
-# Labels that cross entropy ignores: the default of torch's ignore_index.
+# The label that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100
 
 
@@ -43,7 +43,7 @@ REMOVED = "it is empty. The Trainer of Transformers removes what a model does no
 
 class Packed(NamedTuple):
     """The positions of the sequences in a batch. Step t of block b has the number b * T + t."""
-    shape: Tuple[int, ...]  # of results with one value per step: (B, T), or (T,) for a single block
+    shape: Tuple[int, ...]  # the shape of results with one value per step: (B, T), or (T,) for a single block
     B: int
     T: int
     block: np.ndarray     # I64 [n]: the block of each sequence
@@ -51,7 +51,7 @@ class Packed(NamedTuple):
     step: np.ndarray      # I64 [total]: the number of each step, ascending
     position: np.ndarray  # I64 [total]: its position in the sequence, from 0
     owner: np.ndarray     # I64 [total]: its sequence, from 0 to n - 1
-    repeated: np.ndarray  # BOOL [total]: whether it is also in the piece before; empty: no step is
+    repeated: np.ndarray  # BOOL [total]: whether the previous piece contains the step, too; empty if no step is repeated
 
     def cu_seqlens(self) -> np.ndarray:
         """Return the boundaries of the sequences after all other steps are removed: I32 [n + 1]."""

@@ -26,7 +26,7 @@ from .shards import read_entries
 from .stored import Places, Store
 from .tables import CHECKED, agree, planned
 
-LARGE_FRAME = 1 << 20  # bytes: larger frames cost much where only a part is needed
+LARGE_FRAME = 1 << 20  # bytes; larger frames are expensive if only a part of each is needed
 # The most bytes of decompressed frames that a dataset keeps, and the most frames.
 FRAME_BYTES, FRAMES = 64 << 20, 1024
 
@@ -43,7 +43,7 @@ class Dataset(BaseDataset):
         self.locator: Optional[IndexLocator] = None
         self.found_padding: Optional[Dict[str, np.ndarray]] = None
         self.agreed = np.zeros(self.info.blocks, np.bool_)
-        self.columns = {name: column for column, name in enumerate(self.fields)}  # of the index's block_checksum
+        self.columns = {name: column for column, name in enumerate(self.fields)}  # columns of the index's block_checksum
         self.proof = Proof(info, self.stored_plan) if info.compressed and self.storage.far else None
         if verify:
             self.shard_checksums = [entry.checksum for entry in read_entries(self.open_file(SHARDS), info)]
@@ -52,7 +52,7 @@ class Dataset(BaseDataset):
         # This cache is bounded and thread-safe, and has no lock that a forked worker could inherit while it is held.
         self.opened = functools.lru_cache(self.open_shards)(self.opener(self.resident // min(self.open_shards, self.info.shards)))
         self.shard, self.drop = self.opened, self.opened.cache_clear
-        self.prepared: "weakref.WeakValueDictionary[int, Shard]" = weakref.WeakValueDictionary()  # those that are still open
+        self.prepared: "weakref.WeakValueDictionary[int, Shard]" = weakref.WeakValueDictionary()  # shards that are still open
 
     def opener(self, share: int) -> Callable[[int], Shard]:
         """Return a function that opens shards by number. `share` is the mapped bytes that a shard may keep; see MappedFile."""
@@ -126,7 +126,7 @@ class Dataset(BaseDataset):
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
         """Compare the tables of a block and its neighbours with the index; if they differ, check the block alone."""
-        if self.proof is not None:  # it was proven when it was opened
+        if self.proof is not None:  # the proof compared all tables when the shard was opened
             first = number * self.info.blocks_per_shard
             self.agreed[first:first + shard.blocks] = True
             return
@@ -197,7 +197,7 @@ class Dataset(BaseDataset):
             stored: np.ndarray = shard.stored(self.fields[name], row, 0, self.T, own)
             self.check_block(shard, i, name, stored)
         except DamagedError:
-            self.drop()  # its seek table may be wrong
+            self.drop()  # close the shard, because its seek table may be wrong
             raise
         return stored
 

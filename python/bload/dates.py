@@ -27,7 +27,7 @@ def fixed_date(day: Any) -> str:
     except (TypeError, ValueError):
         raise OptionError("--set strftime_now is a date, such as 2026-07-26") from None
     known = {f"%{one}": when.strftime(f"%{one}") for one in DIRECTIVES}
-    # Without a leading zero, as glibc has it.
+    # glibc's directives without a leading zero.
     known.update({f"%-{one}": str(int(known[f"%{one}"])) for one in "dHIjmMSUW"})
     replaced = "".join(f" | replace('{name}', '{value}')" for name, value in known.items())
     return f"{{%- macro strftime_now(format) -%}}{{{{- format{replaced} -}}}}{{%- endmacro -%}}"

@@ -45,7 +45,7 @@ def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
     """Return one picture, U8 [*shape]; raise ValueError if the file is damaged, or the picture has another shape."""
     try:
         with Image.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
-            if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey ones have two axes
+            if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey pictures have two axes
                 return np.asarray(picture).reshape(shape)
     except Exception as error:  # Pillow has no common class for the errors of damaged files
         raise ValueError(f"cannot decode a JPEG file: {error}") from None

@@ -36,8 +36,8 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # nothing else tells another plan
-    if dataset.info.is_view:  # an epoch may have other sequences or parts of them: by weights, by --remainder drop, by clips
+    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # without its checksum, another plan would go unnoticed
+    if dataset.info.is_view:  # weights, --remainder drop and clips give epochs other sequences, or other parts of them
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:
         raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
@@ -113,7 +113,7 @@ class WindowedEpoch:
     def draw(self, number: int) -> np.ndarray:
         """Return the piece that takes the place of each stored piece of a window: a permutation among pieces of equal length and group."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
-        self.index.of(blocks[0], blocks[-1] + 1)  # raises if invalid
+        self.index.of(blocks[0], blocks[-1] + 1)  # raises DamagedError if the plan is invalid
         first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]

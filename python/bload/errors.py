@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-# Control characters but tabs and newlines: a terminal would obey them, and messages quote what files and servers say.
+# Control characters except tabs and newlines: messages quote files and servers, and a terminal would obey them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -24,13 +24,13 @@ class Error(Exception):
         The file or directory that the error is about.
     """
 
-    # One argument must be enough: the DataLoader recreates a worker's exception from its message alone.
+    # Only one argument is required, because the DataLoader recreates a worker's exception from its message alone.
     def __init__(self, fault: str, path: Optional[str] = None):
         super().__init__(printable(f"{path}: {fault}" if path else fault))
         self.fault = fault
         self.path = path
 
-    # Some classes below are also a KeyError, which would show the message in quotes.
+    # Some subclasses are also a KeyError, whose __str__ would quote the message.
     def __str__(self) -> str:
         return str(self.args[0])
 

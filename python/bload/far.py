@@ -19,10 +19,10 @@ from .safetensors import HEADER_MAX, PREFIX, Header, bytes_of, read_header
 from .seekable import can_decompress, decompress_into, read_table, table_size
 from .storage import FileEntry
 
-# The first request for a shard has its header, and the tables, unless these are larger than expected.
+# Bytes of the first request for a shard: enough for its header and tables, unless these are larger than expected.
 HEADER = 4 << 10
 TAIL = 64 << 10
-# Frames of compressed shards are never fetched in smaller pieces.
+# The least bytes of a part of a compressed shard.
 LEAST_FRAMES = 64 << 10
 
 
@@ -78,8 +78,8 @@ class FarFile(MappedFile):
         self.fetcher, self.name, self.size, self.unit = fetcher, name, entry.bytes, unit
         self.path, self.checksum = fetcher.locate(name), entry.checksum
         self.large, self.share, self.looked_at = True, 0, 0
-        self.last, self.run = -2, 0  # the segment that was read last, and how many before it were read in order
-        # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins; -1: it is a part of its own.
+        self.last, self.run = -2, 0  # the segment that was read last, and how many segments before it were read in order
+        # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins, or -1 if it is a part of its own.
         self.begins: List[int] = [0, self.size]
         self.inside: List[int] = [0]
 
@@ -110,7 +110,7 @@ class FarFile(MappedFile):
         more: List[Part] = []
         if k != self.last:
             self.run = self.run + 1 if k == self.last + 1 else 0
-        if self.run > 0:  # read in order: small ones that follow come with the same request, the more the longer it lasts
+        if self.run > 0:  # read in order: fetch the next small segments with the same request, twice as many each time
             end, most = k + 1, k + (1 << min(self.run, 16))
             while end < min(most, len(self.inside)) and self.inside[end] < 0 and self.begins[end + 1] - self.begins[k] <= WORTH_MAPPING:
                 more.append(self.part(end))
@@ -162,7 +162,7 @@ class FarFile(MappedFile):
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         size = size_of(dtype, shape)
         k = bisect_right(self.begins, offset) - 1
-        # Small arrays are copied, so that they keep no piece open.
+        # Copy small arrays, so that they do not keep a piece open.
         if size >= WORTH_VIEWING and offset + size <= self.begins[k + 1]:
             (piece, at, _), = self.pieces(offset, size)
             return piece.array(at, dtype, shape)
@@ -198,7 +198,7 @@ class FarShard(FarFile):
         super().__init__(fetcher, manifest.shard_name(number), entry, unit)
         self.block_checksum = block_checksum.astype(np.uint64)
         self.first = number * manifest.blocks_per_shard
-        self.keys: Dict[int, str] = {}  # of the segments
+        self.keys: Dict[int, str] = {}  # the key of each segment
         self.fields = {field.tensor: field for field in manifest.fields.values()}
         offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
         tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)

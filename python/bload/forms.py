@@ -5,11 +5,11 @@ import re
 from typing import Any, Optional, Union
 
 SIZE_END = 1 << 62
-SIZE_MAX = 64 << 20  # bytes of a manifest
-NAME_MAX = 255  # bytes of a name in a directory, as file systems have it
+SIZE_MAX = 64 << 20  # the most bytes of a manifest
+NAME_MAX = 255  # the most bytes of a name in a directory, the limit of file systems
 CHECKSUM = re.compile(r"[0-9a-f]{16}")
 DIGITS = re.compile(rb"[0-9]{1,19}")
-# Backslashes separate names on other systems, and control characters have no place in a name that the tool gives.
+# Backslashes separate names on other systems, and the tool writes no names with control characters.
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")
 
 

@@ -11,7 +11,7 @@ from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
 
-SCANNED = 1 << 20  # pieces searched at a time
+SCANNED = 1 << 20  # how many pieces to search at a time
 
 
 class Pieces(NamedTuple):
@@ -91,7 +91,7 @@ class Plan:
         pointers = pointers - pointers[0]
         if len(pieces.start) > 0:
             stop = pieces.start.astype(np.int64) + pieces.length
-            follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one of its block
+            follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one in its block
             follows[pointers] = False
             if not (pieces.start.min() >= 0 and stop.max() <= self.T and ((stop[:-1] <= pieces.start[1:]) | ~follows[1:-1]).all()
                     and pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0):
@@ -154,7 +154,7 @@ class Index(Plan):
             following = self.start[first + 1:first + SCANNED + 1]
             if len(following) < len(end):
                 following = np.append(following, 0)
-            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block starts before end
+            found = np.flatnonzero((end < self.T) & (end != following))  # at the end of a block, the next piece starts before `end`
             if len(found) > 0:
                 block = int(self.blocks_of(found[:1] + first)[0])
                 self.of(block, block + 1)

@@ -12,7 +12,7 @@ from .lerobot_episodes import Episodes, episode_id
 from .lerobot_info import BOOKKEEPING, Feature, Info
 from .lerobot_tables import ROWS, first_fault, open_table, read_batches, to_numpy
 
-IMAGE_ROWS = 64  # that are read at once where they have images
+IMAGE_ROWS = 64  # rows to read at a time if they have images
 PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"II*\0": ".tiff", b"MM\0*": ".tiff"}
 
 

@@ -11,7 +11,7 @@ from .safetensors import parse_json
 
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 NUMERIC = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
-FIELD_MAX = 47  # bytes of a field's name
+FIELD_MAX = 47  # the most bytes of a field's name
 CONVERTER = "convert_dataset_v21_to_v30"
 
 

@@ -9,7 +9,7 @@ from . import apart
 from .errors import DamagedError, DependencyError, Error, MissingError
 from .mapping import open_regular
 
-ROWS = 8192  # that are read at once
+ROWS = 8192  # rows to read at a time
 
 
 def arrow() -> Tuple[Any, Any, Any]:
@@ -54,7 +54,7 @@ def read_batches(table: Any, path: str, columns: Sequence[str], rows: int) -> It
             raise DamagedError(f'no column "{name}"', path)
     try:
         for batch in table.iter_batches(batch_size=rows, columns=list(columns)):
-            batch.validate(full=True)  # texts that are none, for one
+            batch.validate(full=True)  # finds texts that are not UTF-8, for example
             yield batch
     except (arrow()[0].ArrowException, OSError) as error:
         raise DamagedError(f"the data cannot be read: {error}", path) from None

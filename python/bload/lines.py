@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Iterator, List, NamedTuple, Optional
 
 from .errors import DependencyError
 
-CHUNK = 64 << 10        # bytes of input that a worker gets at once
-LONGEST = 256 << 20     # bytes of a row, as in bload pack
-PIECE = 1 << 20         # bytes of an array that are read at once
+CHUNK = 64 << 10        # bytes of input per chunk for a worker
+LONGEST = 256 << 20     # the most bytes of a row, as in bload pack
+PIECE = 1 << 20         # bytes of an array to read at a time
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# Strings and brackets, by which the end of an object is found. A lone quote begins a string whose end is not read yet.
+# Strings and brackets, which determine the end of an object. A single quote begins a string whose end is not read yet.
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|"|[\[\]{}]', re.DOTALL)
 DAMAGED = "the compressed data are damaged, and what follows is lost"
 
@@ -41,8 +41,8 @@ class Zstd(io.RawIOBase):
             raise DependencyError("zstd is decompressed by zstandard: pip install zstandard") from None
         self.source, self.make = source, zstandard.ZstdDecompressor().decompressobj
         self.frame: Any = None
-        self.rest = b""         # compressed bytes behind a frame
-        self.ready = b""        # content that does not fit into the reader's buffer
+        self.rest = b""         # compressed bytes after the end of a frame
+        self.ready = b""        # decompressed bytes that do not fit into the reader's buffer
 
     def readable(self) -> bool:
         return True
@@ -92,7 +92,7 @@ def lines(path: str) -> Iterator[Line]:
             try:
                 is_array = buffered.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
             except (EOFError, zlib.error, gzip.BadGzipFile):
-                pass            # which the reader below finds, too
+                pass            # the reader below reports the damage
         yield from (array if is_array else separate)(path, buffered)
 
 
@@ -142,9 +142,9 @@ def pieces(file: Any) -> Iterator[bytes]:
 def array(path: str, file: Any) -> Iterator[Line]:
     """Yield the objects of one JSON array, which may span any number of lines."""
     source = pieces(file)
-    text, base, line = b"", 0, 1        # what is read but not used, its first byte and line
-    at = depth = 0                      # how far text is searched, and how many brackets are open there
-    begin = -1                          # of the object that is open
+    text, base, line = b"", 0, 1        # bytes that are not parsed yet, and the offset and line of the first one
+    at = depth = 0                      # the end of the searched part of `text`, and how many brackets are open there
+    begin = -1                          # the start of the open object, or -1
     while True:
         try:
             more = next(source)
@@ -183,7 +183,7 @@ def array(path: str, file: Any) -> Iterator[Line]:
 
 def table(path: str, file: Any) -> Iterator[Line]:
     """Yield the rows of CSV whose first line has the keys, as JSON. An empty cell counts as a missing value."""
-    number = offset = 0                                     # of the lines that the reader took
+    number = offset = 0                                     # the lines and bytes that the CSV reader consumed
 
     def decoded() -> Iterator[str]:
         """Yield the lines as text, and count them and their bytes."""

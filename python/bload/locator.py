@@ -66,7 +66,7 @@ class Locator:
             piece, entry = self.spread(pieces, plan, first, stop, end)
         start = self.begin(entry)
         low = np.maximum(begin[piece], start)
-        if self.overlap:  # from the second entry of a piece on, what the one before does not have
+        if self.overlap:  # from the second entry of a piece on, skip the steps that repeat the previous entry
             later = np.append(False, piece[1:] == piece[:-1])
             low = np.where(later, start + self.overlap, low)
         given = np.minimum(end[piece], start + self.length[entry]) - low

@@ -18,12 +18,12 @@ KINDS = "system", "reasoning", "text", "calls", "results", "tools", "schema"
 NAMES = {"content": "content", "system": "system text", "reasoning": "reasoning", "text": "text beside calls", "calls": "calls of tools",
          "results": "results of tools", "tools": "tools", "schema": "details of the tools' schemas"}
 THINK = re.compile(r"(</?think>)")
-# Keys of a JSON schema that templates decide by, or do not write as they are.
+# Keys of a JSON schema whose value controls a template, or is not written literally.
 STRUCTURE = "type", "format", "required", "$ref", "$schema", "$id"
 NAMED = "properties", "patternProperties", "$defs", "definitions"
-SHAPES = 4096           # of chats, whose losses are remembered
+SHAPES = 4096           # how many shapes of chats are cached
 
-# OLMo's own keys of messages, whose texts it writes as they are.
+# Keys of messages that OLMo alone has, whose texts its template writes literally.
 NATIVE = {"functions": "tools", "function_calls": "calls"}
 Loss = Tuple[str, int]  # a kind, and the number of a message; -1: tools
 
@@ -50,7 +50,7 @@ class Words:
 
     def __init__(self, template: str) -> None:
         self.template, self.words = template, [Word("", "", 0, False)]
-        self.names: Dict[str, str] = {}     # what a name or id of a call has become
+        self.names: Dict[str, str] = {}     # the placeholder for each name or id of a call
 
     def word(self, kind: str, number: int, is_single: bool = True) -> str:
         """Return a new placeholder."""

@@ -16,11 +16,11 @@ from .text import unescape
 
 INDEX = "index.safetensors"
 DATASET, VIEW = 1, 2  # formats
-FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
+FRAME_MAX = 64 << 20  # the most bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
-CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a URL by which fsspec reads one file through another
-# An entry of blocks that follows from the overlap, and is not stored.
+CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a chained URL, by which fsspec reads one file through another
+# An entry of blocks that is computed from the overlap, and is not stored.
 REPEATED = "repeated"
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 

@@ -12,21 +12,21 @@ import numpy as np
 
 from .errors import DamagedError, Error, MissingError
 
-# Steps to copy, in any order: for each part a number that is not used, its first step in the file, and its first step and end in the output.
+# Steps to copy, in any order: for each part an unused number, its first step in the file, and its first step and end in the output.
 Steps = Iterable[Sequence[int]]
 
-# An object that holds bytes.
+# Read-only bytes.
 Bytes = Union[bytes, memoryview]
-# Bytes that can be written to, U8 [n]; a slice of a memoryview takes half the time.
+# Writable bytes, U8 [n]; to slice a memoryview takes half the time.
 Buffer = Union[np.ndarray, memoryview]
 
-# Below this size, a copy is faster than a mapping.
+# Bytes below which a copy is faster than a mapping.
 WORTH_MAPPING = 4 << 20
 
 # The most bytes of a dataset's open files that this process keeps mapped in memory at a time.
 RESIDENT = 512 << 20
 
-# Smaller parts of large files are copied, even for reading alone: touching a page makes the system map 16 pages around it.
+# Bytes below which parts of large files are copied, even for reading: an access makes the system map 16 pages.
 WORTH_VIEWING = 64 << 10
 
 
@@ -175,7 +175,7 @@ class MappedFile:
             except ValueError as error:
                 raise DamagedError(f"truncated since it was opened: {error}", self.path) from None
             except OSError:
-                pass  # each mapping takes a descriptor, and a program that keeps many blocks can run out of them
+                pass  # each mapping takes a descriptor, and a program that keeps many blocks can exhaust them: copy instead
         return self.copy(offset, dtype, shape)
 
 

@@ -9,18 +9,18 @@ from .errors import OptionError
 
 Masks = Union[np.ndarray, Dict[str, Optional[np.ndarray]]]
 
-# Types of layers that attend by a mask, by their names in Transformers, and the entries of the configuration with their window and
+# Types of layers that take a mask, by their names in Transformers, and the entries of the configuration with their window and
 # their chunk, in steps.
 ATTENDING = {"full_attention": ("", ""), "indexed_attention": ("", ""), "hybrid": ("", ""), "sliding_attention": ("sliding_window", ""),
              "hybrid_sliding": ("sliding_window", ""), "chunked_attention": ("", "attention_chunk_size")}
 
-# Types of layers that do not. States and convolutions are reset by seq_idx and cu_seq_lens_q, if at all.
+# Types of layers that take none. If anything resets states and convolutions, it is seq_idx and cu_seq_lens_q.
 OTHERS = frozenset(("linear_attention", "conv", "moe", "sparse", "dense"))
 
-# Models whose configuration has a window that they do not use.
+# Models that ignore the window in their configuration.
 WITHOUT_WINDOW = frozenset(("moshi",))
 
-# Models, by model_type, that no mask keeps the sequences apart in: the reason. tests/trainers/test_isolation.py finds them.
+# Models, by model_type, in which no mask separates the sequences, and the reason. tests/trainers/test_isolation.py finds them.
 COUNTS = "numbers the positions of a row itself"
 STATE = "has a state that goes on from one sequence into the next"
 TWO = "takes masks of two axes only"

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .errors import Error
 
-# Other names of roles, and the role that they mean. Results of tools keep their role until the template's own is known.
+# Names of roles, and the role that they mean. The role of a result is replaced when the template's own role is known.
 ROLES = {"system": "system", "developer": "developer", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant",
          "model": "assistant", "function_call": "assistant", "tool_call": "assistant", "tool": "tool", "observation": "tool",
          "tool_response": "tool", "function": "function", "ipython": "ipython", "environment": "environment"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 import html
 from typing import Iterable, List, Sequence
 
-CELL = 60  # characters of a value
-STYLE = "text-align:left"  # Jupyter has numbers in mind; colours, lines and distances are the notebook's
+CELL = 60  # the most characters of a value
+STYLE = "text-align:left"  # Jupyter aligns cells for numbers; colours, lines and spacing are the notebook's
 
 
 def text(value: object) -> str:
@@ -28,6 +28,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def page(name: str, path: str, facts: str, *tables: str) -> str:
     """Return what a notebook shows of an object: its type and path, some facts, and tables."""
-    # The path is not cut: it may have to be copied.
+    # The path is not cut, because users copy it.
     where = html.escape(path.encode(errors="backslashreplace").decode())
     return f"<div><p><b>{text(name)}</b> <code>{where}</code><br/>{html.escape(facts)}</p>{''.join(tables)}</div>"

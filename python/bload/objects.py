@@ -17,10 +17,10 @@ try:
 except ImportError:
     fsspec = None
 
-# Classes of exceptions that another try does not help, by name, as their packages may not be installed.
+# Names of exceptions that persist after another try. Their packages may not be installed, so the classes cannot be imported.
 LASTING = {"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "DefaultCredentialsError", "InvalidRegionError"}
-SLOWEST = 50 << 10  # bytes a second: what is slower counts as stalled
-SIGNED_FOR = 3600   # seconds for which a signed URL is valid
+SLOWEST = 50 << 10  # bytes per second; a slower request counts as stalled
+SIGNED_FOR = 3600   # the seconds that a signed URL is valid
 
 
 @functools.lru_cache(1)
@@ -37,9 +37,9 @@ def s3_session(url: str, options: Dict[str, Any]) -> Dict[str, Any]:
     try:
         import aiobotocore.session
         import s3fs
-    except ImportError:  # fsspec tells of it
+    except ImportError:  # fsspec reports it
         return {}
-    # Other options are for a session, or mistakes, which one that is made without them would hide.
+    # Other options are for the session, or mistakes. A session that is made without them would hide both.
     if "session" in options or not options.keys() <= inspect.signature(s3fs.S3FileSystem.__init__).parameters.keys():
         return {}
     session = aiobotocore.session.AioSession()
@@ -52,8 +52,8 @@ class SignedObjects:
 
     def __init__(self, system: Any, timeout: float):
         self.system, self.web = system, WebObjects("", timeout)
-        self.signed: Dict[str, Tuple[str, float]] = {}  # the URL of each object, and until when it is used
-        # Headers that are not part of a URL would be missing. One success shows that these requests are possible at all.
+        self.signed: Dict[str, Tuple[str, float]] = {}  # the signed URL of each object, and until when it is used
+        # Options that add headers rule signed URLs out. One success proves that such requests work.
         self.possible = not (system.req_kw or system.s3_additional_kwargs or system.version_aware)
         self.proven = False
 
@@ -71,7 +71,7 @@ class SignedObjects:
                 return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
         except Changed:
             raise
-        except Exception:  # of botocore too
+        except Exception:  # botocore raises classes of its own
             pass
         self.signed.pop(path, None)
         self.possible = self.proven
@@ -97,7 +97,7 @@ class StoredObjects:
             raise DependencyError("reading from object stores needs fsspec: pip install 'bload[remote]'", url)
         self.url, self.timeout = url, timeout
         try:
-            # A file system of our own: those that fsspec keeps must not be used after a fork.
+            # Do not use fsspec's cached file systems, because they must not be used after a fork.
             self.system, self.root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **s3_session(url, options or {}), **(options or {}))
         except ImportError as error:
             raise DependencyError(f"a package is needed for this kind of URL: {error}", url) from None
@@ -147,7 +147,7 @@ class StoredObjects:
         try:
             self.system.invalidate_cache()
             found = self.system.info(path).get("size")
-        except Exception:  # what failed before says more
+        except Exception:  # report the first error, which says more
             return
         if found is not None and found != size:
             raise Changed(f"it has {found} bytes, {size} were expected")

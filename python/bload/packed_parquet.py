@@ -27,12 +27,12 @@ from .errors import DamagedError, Error, OptionError
 from .manifest import REPEATED
 from .opening import open as open_dataset
 
-RECORD = "bload.json"       # of what the files were made
+RECORD = "bload.json"       # identifies the dataset and options
 METADATA = "metadata.json"  # the reader's packed_metadata_path
 PACKING = b"bload.packing"  # the key of a file's Packing in its footer
 GROUP_ROWS = 500            # as in files that Megatron-Bridge writes
-GROUP_BYTES = 64 << 20      # at most, unless a block has more: the reader holds a row group
-STEP_BYTES = 5              # of input_ids and loss_mask
+GROUP_BYTES = 64 << 20      # the most bytes of a row group, unless a block has more, because the reader holds one in memory
+STEP_BYTES = 5              # bytes of input_ids and loss_mask per step
 PART_BYTES = 256 << 20
 
 

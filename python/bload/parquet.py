@@ -24,7 +24,7 @@ try:
 except ImportError:
     pyarrow = None
 
-HELD = 2  # bytes of the last line that are written at the very end
+HELD = 2  # how many bytes of the last line are held back until the end
 
 
 def say(text: str) -> None:
@@ -231,7 +231,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    # A closed pipe and Ctrl-C end the program as they end others.
+    # A closed pipe and Ctrl-C end the program without a traceback.
     for ending in signal.SIGPIPE, signal.SIGINT:
         signal.signal(ending, signal.SIG_DFL)
     sys.exit(apart.run(main, say))

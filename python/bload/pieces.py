@@ -74,7 +74,7 @@ class StoredPiece(Piece):
         if self.memory is None:
             try:
                 self.memory = mmap.mmap(self.descriptor, self.size, access=mmap.ACCESS_READ)
-            except OSError:  # each mapping takes a descriptor, and a program that keeps many blocks can run out of them
+            except OSError:  # each mapping takes a descriptor, and a program that keeps many blocks can exhaust them: copy instead
                 array = self.own(at, dtype, shape)
                 array.flags.writeable = False
                 return array
@@ -114,7 +114,7 @@ class OpenPieces:
             try:
                 self.kept.move_to_end(key)
             except KeyError:
-                pass  # another thread has just let it go
+                pass  # another thread has just dropped it
         return piece
 
     def add(self, key: str, piece: Piece) -> Piece:

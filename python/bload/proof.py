@@ -21,7 +21,7 @@ from .sequences import Sequences
 from .shard import Shard
 from .tables import agree, planned
 
-COMPARED = 1 << 18  # entries of a table that are compared at a time
+COMPARED = 1 << 18  # how many entries of a table to compare at a time
 
 
 class Proof:
@@ -29,7 +29,7 @@ class Proof:
 
     def __init__(self, info: Manifest, index: Index):
         self.info, self.index = info, index
-        self.tables: Dict[int, int] = {}  # a checksum of the tables of each shard that was proven
+        self.tables: Dict[int, int] = {}  # the checksum of the tables of each proven shard
         self.known: Optional[Sequences] = None
 
     @property

@@ -26,10 +26,10 @@ from .storage import MANIFEST, FileEntry, Opener, Storage, is_url
 from .transfer import FarOptions, Transfer, pause
 from .web import room_for
 
-UNIT = 4 << 20        # the size of pieces where the cache holds the whole dataset; else they are as small as possible
+UNIT = 4 << 20        # bytes of a piece if the cache holds the whole dataset; otherwise pieces are as small as possible
 REQUEST = 8 << 20     # the most bytes of one request for a whole file
-OPEN, HELD = 128, 64 << 20  # pieces that stay open, and the bytes of those in memory
-WRONG_TRIES = 3       # how often wrong bytes are fetched
+OPEN, HELD = 128, 64 << 20  # how many pieces stay open, and the most bytes of those in memory
+WRONG_TRIES = 3       # how often wrong bytes are fetched before an error is raised
 
 
 def storage_of(path: str, options: FarOptions) -> Storage:
@@ -67,11 +67,11 @@ class RemoteStorage(Storage):
 
     def __init__(self, url: str, options: FarOptions):
         super().__init__(url, options, storage_of)
-        checksum.xxh3(b"")  # raises an error if the package is missing
+        checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None
         self.heres: Dict[int, Here] = {}
-        self.known: Dict[str, str] = {}  # how the keys of what was opened of a compressed shard begin
+        self.known: Dict[str, str] = {}  # the prefix of the keys of each compressed shard that was opened
 
     def here(self) -> Here:
         """Return the state of this process; a forked process makes its own."""
@@ -94,7 +94,7 @@ class RemoteStorage(Storage):
         parts = urlsplit(self.path)
         return parts._replace(path=posixpath.normpath(posixpath.join(parts.path or "/", quote(path)))).geturl()
 
-    # --- the seam ---------------------------------------------------------------------------------------------------
+    # --- the interface of Storage ------------------------------------------------------------------------------------
 
     def manifest(self) -> bytes:
         try:
@@ -187,7 +187,7 @@ class RemoteStorage(Storage):
         found = self.cached(part)
         if found is not None:
             return opened.add(part.key, found)
-        with self.fetching(part.key):  # it is opened within, so that whoever waits finds it
+        with self.fetching(part.key):  # open the piece under the lock, so that a waiting thread finds it
             return opened.get(part.key) or opened.add(part.key, self.cached(part) or self.fetch(name, size, part, more))
 
     def cached(self, part: Part) -> Optional[Piece]:

@@ -9,7 +9,7 @@ from .calls import clean_calls, tools
 from .messages import MEDIA, Chat, Message, Unusable, is_trained, message
 
 FORMS = "known are messages, conversations, prompt and completion, instruction and output, chosen and rejected"
-# Which cells of a table are lists, written as JSON.
+# Keys whose values may be lists that a table stores as JSON text.
 LISTS = "messages", "conversations", "prompt", "completion", "chosen", "rejected", "history"
 
 

@@ -108,9 +108,9 @@ class EpochBlocks:
         self.dataset = dataset
         self.window = None if window is None else whole_number("window", window, 1)
         self.seed = integer("the seed for windows must be an int", seed)
-        # A cache for each object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
+        # One cache per object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
-        self.aheads: Dict[int, Ahead] = {}  # by process: a fork has none of the threads
+        self.aheads: Dict[int, Ahead] = {}  # by process, because a forked process has none of the threads
 
     def __reduce__(self) -> Any:
         return EpochBlocks, (self.dataset, self.window, self.seed)
@@ -259,11 +259,11 @@ class BlockSampler:
         self.whole_length = flag("whole_length", whole_length)
         self.epoch = 0
         self.begin = 0         # blocks of the epoch consumed before this iteration
-        self.position = 0      # blocks of the epoch consumed, counting all numbers given so far
-        self.finished = False  # all numbers of the epoch were given: the next iteration is a whole epoch
-        self.told = False      # set_epoch was called, and no number was given since
-        self.restored = False  # a state was loaded, and no number was given since
-        self.over: Optional[int] = None  # the epoch that the loaded state says is finished
+        self.position = 0      # blocks of the epoch consumed, counting all numbers yielded so far
+        self.finished = False  # all numbers of the epoch were yielded: the next iteration is a whole epoch
+        self.told = False      # set_epoch was called, and no number was yielded since
+        self.restored = False  # a state was loaded, and no number was yielded since
+        self.over: Optional[int] = None  # the epoch that is finished according to the loaded state
         self.excess(0)
 
     def __repr__(self) -> str:
@@ -367,7 +367,7 @@ class BlockSampler:
         for taken, number in enumerate(numbers.tolist(), 1):
             self.position = begin + taken * each
             yield Placed(number, ordered, taken - 1) if ahead else number
-        self.finished = begin < len(self.source)  # if nothing was left, iterating again gives nothing either
+        self.finished = begin < len(self.source)  # if nothing was left, the next iteration yields nothing either
 
     # --- the state ------------------------------------------------------------------------------------------------
 

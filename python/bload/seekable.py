@@ -67,7 +67,7 @@ def read_table(read: Callable[[int, int], Bytes], size: int, path: str) -> Tuple
 def decompress_into(data: Bytes, out: Buffer) -> Optional[str]:
     """Decompress a frame to out, U8 [size of its content], and return what is wrong with it, or None. zstd verifies its checksum."""
     try:
-        # Checked first, because the decompressor trusts any size.
+        # Check the size first, because the decompressor trusts any size.
         if zstandard.frame_content_size(data) != len(out):
             return "the size of {} differs from the seek table"
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:

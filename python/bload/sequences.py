@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import pandas
 
 FILE = "sequences.tsv"
-SCANNED = 16 << 20  # bytes searched for newlines at a time
-ROWS = 1 << 14      # rows split at a time
-SHOWN = 8           # rows that a notebook shows
-COLUMNS = 10        # columns that it shows
+SCANNED = 16 << 20  # bytes to search for newlines at a time
+ROWS = 1 << 14      # rows to split at a time
+SHOWN = 8           # the most rows that a notebook shows
+COLUMNS = 10        # the most columns that a notebook shows
 
 
 def is_number(text: str, whole: bool) -> bool:
@@ -183,7 +183,7 @@ class Sequences:
         for name in self.columns:
             values = self[name]
             if isinstance(values, list):
-                # Not pandas' own strings: those cannot hold the surrogates of bytes that are not UTF-8.
+                # Do not use pandas' own strings: they cannot hold the surrogates of bytes that are not UTF-8.
                 columns[name] = pandas.Series(values, dtype=object)
                 continue
             absent = self.absent(name)
@@ -359,7 +359,7 @@ class JoinedSequences(Sequences):
     def absent(self, column: str) -> np.ndarray:
         if any(column in table.columns for _, table in self.tables):
             return super().absent(column)
-        return np.zeros(len(self), np.bool_)  # the view's own: every row has a number
+        return np.zeros(len(self), np.bool_)  # an attribute of the view itself: every row has a number
 
     def row(self, row: int) -> List[str]:
         rows = len(self)

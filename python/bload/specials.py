@@ -8,10 +8,10 @@ from typing import Any, Dict, List, Sequence, Tuple
 from .errors import OptionError
 from .messages import Chat, Unusable
 
-# Keys that say what a string is, and no text.
+# Keys whose values are identifiers, not text.
 PLUMBING = "role", "type", "id", "tool_call_id"
 THINK = "<think>", "</think>"
-PRIVATE = 0xF0000       # characters that texts do not have
+PRIVATE = 0xF0000       # the first of the characters that do not occur in texts
 
 
 class Specials:

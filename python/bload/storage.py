@@ -43,7 +43,7 @@ class Storage:
     """
 
     far, unit = False, 0
-    tries = 1  # how often wrong bytes are read
+    tries = 1  # how often wrong bytes are read before an error is raised
 
     def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
         """Set up the storage; `make` returns the storage for another path or URL."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from .index import Plan
 
-# Table entries compared with the plan at a time: many blocks cost little more than one.
+# Table entries to compare with the plan at a time: many blocks cost little more than one.
 CHECKED = 1 << 14
 
 

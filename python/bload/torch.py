@@ -92,7 +92,7 @@ def unflattened(values: Iterable[Any], names: List[str]) -> Tensors:
     return Tensors(zip(names, values))
 
 
-# FSDP and torch.compile walk through a batch, and take a class that is not registered for a leaf. Torch 1.13 has the older name.
+# FSDP and torch.compile traverse a batch, and treat an unregistered class as a leaf. Torch 1.13 has the older name.
 register: Any = getattr(_pytree, "register_pytree_node", None) or getattr(_pytree, "_register_pytree_node")
 register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
 
@@ -259,7 +259,7 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
         super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
                          whole_length=whole_length)
         self.dataset = dataset
-        self.undivided = rank is None and given != 1  # a warning is due if nobody divides the numbers
+        self.undivided = rank is None and given != 1  # warn if nothing divides the numbers among the ranks
 
     def numbers(self) -> np.ndarray:
         """Return the numbers of sampler.BlockSampler; raise SamplerError if Accelerate, which divides them, would lose or repeat some."""

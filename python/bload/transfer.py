@@ -12,10 +12,10 @@ from .objects import StoredObjects
 from .mapping import Bytes
 from .web import Changed, Passing, Reply, WebObjects, origin_of
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries: doubled each time
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries; the pause doubles each time
 READ_AHEAD = 64 << 20
-# What is fetched in advance at most: this part of a cache with a limit, so that the workers of all ranks do not displace what is not read yet;
-# and this many blocks for each connection, for more does not make them busier.
+# Limits of prefetching: a share of a limited cache, so that the workers of all ranks do not evict what is not read yet;
+# and a number of blocks per connection, because more would not keep the connections busier.
 CACHE_AHEAD, BLOCKS_AHEAD = 1 / 16, 4
 
 
@@ -132,14 +132,14 @@ class Transfer:
     def __init__(self, url: str, access: Access):
         self.url, self.access = url, access
         self.lives: Dict[int, Live] = {}
-        self.live()  # mistakes in URL and options are told now
+        self.live()  # reports mistakes in URL and options early
 
     def live(self) -> Live:
         """Return the state of this process."""
         own = self.lives.get(os.getpid())
         if own is None:
             own = Live(objects_of(self.url, self.access), self.access)
-            self.lives[os.getpid()] = own  # those of a parent stay: a file system that goes away would close connections by a loop that is not ours
+            self.lives[os.getpid()] = own  # keep the parent's state: deleting it would close connections in its loop
         return own
 
     def locate(self, name: str) -> str:

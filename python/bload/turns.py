@@ -80,7 +80,7 @@ class Template:
             self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
                 else before + written
         self.special = sorted(filter(str.strip, self.tokenizer.get_added_vocab()), key=len, reverse=True)
-        # Of special tokens a template writes its own. The post-processor would take spaces from the offsets of byte-level tokenizers.
+        # The template writes special tokens itself. The original post-processor would trim spaces from the offsets of byte-level tokens.
         from tokenizers.processors import ByteLevel
 
         self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
@@ -169,7 +169,7 @@ class Template:
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         for kind, number in found.losses:
             if self.choices.each and kind in ("reasoning", "text") and number in turns[:-1]:
-                continue        # a sequence of its own has it
+                continue        # the sequence of that turn contains it
             if kind not in self.choices.losses:
                 raise Unusable(f"lost by the template: {NAMES[kind]}", lost_fault(chat, kind, number, number in turns[:-1]))
             counts[f"chats or messages that lose {NAMES[kind]}"] = counts.get(f"chats or messages that lose {NAMES[kind]}", 0) + 1
@@ -186,7 +186,7 @@ class Template:
             ids, offsets = self.specials.encode(text)
             mask = masked(offsets, joined(spans))[0]
         if wanted != turns:
-            # A mark does not say whose it is: it is a turn's from the end of the message before it, to that of the next turn's.
+            # A mark does not say to which turn it belongs: assign it to the turn whose range, from prefix to prefix, contains it.
             ends = dict(zip(turns, turns[1:]))
             spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
             mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, offsets)]
@@ -305,7 +305,7 @@ class Template:
         if stops:
             rest = common[max(stops):]
             return max(stops) + len(rest) - len(rest.lstrip())
-        # The last turn ends with another special token. That of the others is none of a header, as the prompt has them, and one follows.
+        # The last turn ends with another special token. The token that ends the others is in no header, and a special token follows it.
         added = prompt[len(bare):] if prompt.startswith(bare) else prompt
         for at in range(len(common), -1, -1):
             here, last = (next((token for token in self.special if one.startswith(token, at)), "") for one in (tail, alone))
@@ -342,7 +342,7 @@ class Template:
             return self.tokenizer.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
         except MemoryError:
             raise
-        except Exception as error:  # whatever a template, which is a program, may raise
+        except Exception as error:  # a template is a program, and may raise anything
             part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, by which turns are found"
             why = str(error) or type(error).__name__
             raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None

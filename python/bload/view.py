@@ -45,7 +45,7 @@ class View(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # nothing else tells another plan
+        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # without its checksum, another plan would go unnoticed
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.open_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
@@ -54,13 +54,13 @@ class View(BaseDataset):
         shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
         self.first_row = np.array([source.first_row for source in info.sources])
         self.first_shard: List[int] = shards[:-1]
-        # The same for arrays of sources: the first shard, and how many blocks a shard and steps a block has.
+        # For each source, as arrays: its first shard, its blocks per shard, and its steps per block.
         self.shards = np.array(self.first_shard)
         self.blocks_per_shard = np.array([store.info.blocks_per_shard for store in self.stores])
         self.steps = np.array([store.T for store in self.stores])
-        self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
+        self.sound = np.zeros(self.rows.entries, np.bool_)  # whether each entry was compared with the source's index
         openers = [store.opener(self.resident // min(self.open_shards, shards[-1])) for store in self.stores]
-        # See Dataset; the sources use this cache instead of their own.
+        # As in Dataset; the sources use this cache instead of their own.
         self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
         self.shard = self.opened
         for store, first in zip(self.stores, self.first_shard):

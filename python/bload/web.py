@@ -23,14 +23,14 @@ from .mapping import Bytes
 REDIRECTS = 5
 RANGE = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
 BLANK = re.compile(r"[\x00-\x20\x7f]")
-SLOWEST = 10 << 10   # bytes a second: an answer that is slower, when the seconds for its beginning are over, counts as stalled
-SLACK = 1 << 20      # bytes that an answer may have beside those that were asked for: its headers, the sizes of chunks
-CHUNK = 64 << 10     # bytes of an answer that are read at a time where they are not kept, or their number is not known
-QUOTED = 100         # letters of what a server says that are quoted
+SLOWEST = 10 << 10   # bytes per second; a slower response counts as stalled after the first `timeout` seconds
+SLACK = 1 << 20      # extra bytes that a response may have: its headers, the sizes of chunks
+CHUNK = 64 << 10     # bytes of a response to read at a time if they are discarded, or their number is unknown
+QUOTED = 100         # how many characters of a server's text are quoted
 PORTS = {"http": 80, "https": 443}
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
-# OpenSSL's codes where no authority that is trusted stands behind a certificate.
+# OpenSSL's codes for a certificate that no trusted authority signed.
 UNKNOWN_AUTHORITY = 18, 19, 20, 21
 
 
@@ -171,7 +171,7 @@ def origin_of(url: str) -> str:
 def redirected(url: str, location: str) -> str:
     """Return the target of a redirect; raise Error if it is not an HTTP URL."""
     try:
-        # Servers send letters there that a request cannot have.
+        # Servers send characters that a request must not contain.
         target = quote(urljoin(url, location).encode("latin-1", "replace"), safe=string.punctuation)
         origin = origin_of(target)
     except (ValueError, OptionError):
@@ -267,7 +267,7 @@ class WebObjects:
             except (http.client.RemoteDisconnected, ConnectionError):
                 if not kept:
                     raise
-                connection.close()  # the server had closed a connection that was kept: it opens again by itself
+                connection.close()  # the server had closed the idle connection: http.client opens a new one
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
             assert isinstance(answer, Answer)
