@@ -59,7 +59,7 @@ class Pattern:
         return itertools.chain(range(self.last + 1, self.start + self.batch), itertools.chain.from_iterable(later))
 
 
-class Ahead:
+class Prefetcher:
     """Threads that fetch blocks before they are read.
 
     tasks(number) returns the downloads that a block still needs, or none. depth is the number of blocks to fetch in advance. Errors are

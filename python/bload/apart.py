@@ -10,18 +10,18 @@ from typing import Callable
 
 CRASHES = signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV
 PR_SET_PDEATHSIG = 1
-NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, in memory that both processes share
+CURRENT_FILE = mmap.mmap(-1, 4096)  # the file that was opened last, in memory that both processes share
 
 
-def note(path: str) -> None:
+def set_current_file(path: str) -> None:
     """Remember the file that is about to be read, in memory that both processes share."""
-    name = os.fsencode(path)[:len(NOTED) - 1]
-    NOTED[:len(name) + 1] = name + b"\0"
+    name = os.fsencode(path)[:len(CURRENT_FILE) - 1]
+    CURRENT_FILE[:len(name) + 1] = name + b"\0"
 
 
-def noted() -> str:
+def current_file() -> str:
     """Return the file that was remembered last."""
-    return os.fsdecode(NOTED[:].partition(b"\0")[0])
+    return os.fsdecode(CURRENT_FILE[:].partition(b"\0")[0])
 
 
 def end_with(parent: int) -> None:
@@ -43,7 +43,7 @@ def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
         return os.WEXITSTATUS(status)
     ended = os.WTERMSIG(status)
     if ended in CRASHES:
-        say(f"{noted() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
+        say(f"{current_file() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
             "once, with -j, it may be another one")
         return 1
     if ended != signal.SIGKILL:

@@ -42,7 +42,7 @@ class Group(NamedTuple):
 
     def batches(self, columns: List[str]) -> Iterator[Any]:
         """Yield the rows as record batches of about BATCH bytes, with these columns; raise DamagedError if they cannot be read."""
-        apart.note(self.file.path)
+        apart.set_current_file(self.file.path)
         with faults(self.name):
             for batch in self.parquet(columns) if self.file.parquet else self.arrow(columns):
                 rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
@@ -102,11 +102,11 @@ def saved(folder: str, state: str) -> Iterator[str]:
     """Yield the files of a folder that save_to_disk wrote, as its state.json lists them."""
     try:
         with open(state, "rb") as file:
-            told = json.load(file)
-        names = [os.path.basename(entry["filename"]) for entry in told["_data_files"]]
+            state_json = json.load(file)
+        names = [os.path.basename(entry["filename"]) for entry in state_json["_data_files"]]
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"it does not name the data files ({type(error).__name__})", state) from None
-    if told.get("_indices_data_files"):
+    if state_json.get("_indices_data_files"):
         raise Error("its rows are chosen by an index: save it with flatten_indices()", folder)
     for name in names:
         if not os.path.exists(os.path.join(folder, name)):
@@ -180,7 +180,7 @@ class ArrowFile:
 
     def __init__(self, path: str):
         self.path = path
-        apart.note(path)
+        apart.set_current_file(path)
         try:
             with open_regular(path) as file:
                 start = file.read(6)

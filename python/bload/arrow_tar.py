@@ -30,7 +30,7 @@ MAGIC = (("png", 0, b"\x89PNG"), ("jpg", 0, b"\xff\xd8\xff"), ("gif", 0, b"GIF8"
 class Members(NamedTuple):
     """The members of some rows, their names without the number; and what was skipped, as in Lines."""
     rows: List[List[Tuple[str, Any]]]
-    told: Lines
+    skipped_rows: Lines
 
 
 def is_file(kind: Any) -> bool:
@@ -94,20 +94,20 @@ def members(group: Group, choice: Choice) -> Iterator[Members]:
 def files_of(batch: Any, texts: List[bytes], first: int) -> Members:
     """Return the members of the rows of a batch of files; `texts` is the JSON of each row, or empty."""
     names, columns = batch.schema.names, columns_of(batch)
-    rows, told = [], Lines(b"", 0, [], {}, {})
+    rows, skipped_rows = [], Lines(b"", 0, [], {}, {})
     for row in range(batch.num_rows):
         found: List[Tuple[str, Any]] = []
         for name, column in zip(names, columns):
             data, path = file_of(column[row])
             if data is None:
                 reason = f"\"{name}\" has the path of a file, but not its bytes" if path else f"\"{name}\" is null"
-                told.skipped.append((reason, first + row))
-                told.lost[reason] = told.lost.get(reason, 0) + 1
+                skipped_rows.skipped.append((reason, first + row))
+                skipped_rows.lost[reason] = skipped_rows.lost.get(reason, 0) + 1
                 break
             found.append((("." + name.replace("/", "_") if len(names) > 1 else "") + "." + ending(path, data), data))
         else:
             rows.append(found + [(".json", text) for text in texts[row:row + 1]])
-    return Members(rows, told._replace(rows=len(rows)))
+    return Members(rows, skipped_rows._replace(rows=len(rows)))
 
 
 class TarFile:

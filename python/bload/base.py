@@ -17,7 +17,7 @@ from .mapping import RESIDENT, MappedFile
 from .safetensors import DTYPES
 from .sequences import Sequences
 from .shard import Shard
-from .stored import BlockOptions, Places, Store
+from .stored import BlockOptions, BlockStore, Places
 
 OPEN_SHARDS = 64
 
@@ -269,9 +269,9 @@ class BaseDataset(Blocks):
             A stored block is damaged.
         """
         row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence must be given by id or row", which)
-        told = self.sequences[row]
-        pieces, places = self.stored(row % len(self.sequences))
-        self.check_stored(told, pieces, partial)
+        row_values = self.sequences[row]
+        pieces, places = self.stored_parts(row % len(self.sequences))
+        self.check_stored(row_values, pieces, partial)
         parts: Dict[str, List[Any]] = {name: [] for name in self.options.fields}
         for shard, step, start, end in zip(*(table.tolist() for table in places)):
             source, number = self.source_of(shard)
@@ -316,17 +316,17 @@ class BaseDataset(Blocks):
         for name in self.info.files:
             self.open_file(name)
 
-    def check_stored(self, told: Dict[str, str], pieces: Pieces, partial: bool) -> None:
+    def check_stored(self, row_values: Dict[str, str], pieces: Pieces, partial: bool) -> None:
         """Raise SequenceError if the sequence is not stored or, without partial, not stored completely."""
-        name, status, reason = told["id"], told.get("status") or "ok", told.get("reason", "")
+        name, status, reason = row_values["id"], row_values.get("status") or "ok", row_values.get("reason", "")
         if status != "ok":
             raise SequenceError(f"{name} is not stored: {status}{', ' if reason else ''}{reason}", self.path)
         first, length = pieces.source_start, pieces.length.astype(np.int64)
         if len(first) == 0:
             raise SequenceError(f"{name} is not stored: no block has it", self.path)
-        whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == told["length"]
+        whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == row_values["length"]
         if not whole and not partial:
-            raise SequenceError(f"only {int(length.sum())} of the {told['length']} steps of {name} are stored: "
+            raise SequenceError(f"only {int(length.sum())} of the {row_values['length']} steps of {name} are stored: "
                                 "partial=True gives them", self.path)
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ class BaseDataset(Blocks):
         """
         raise NotImplementedError
 
-    def stored(self, row: int) -> Tuple[Pieces, Places]:
+    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
         """Return the stored parts of a row, in order, as pieces, and the place of each."""
         raise NotImplementedError
 
@@ -351,6 +351,6 @@ class BaseDataset(Blocks):
         """Return the table values of pieces, [n] each: all tables of a block except cu_seqlens, num_sequences and segment_ids."""
         raise NotImplementedError
 
-    def source_of(self, shard: int) -> Tuple[Store, int]:
+    def source_of(self, shard: int) -> Tuple[BlockStore, int]:
         """Return the dataset that contains a shard, and the number of the shard there."""
         raise NotImplementedError

@@ -8,7 +8,7 @@ import numpy as np
 from . import segments
 from .arguments import integer
 from .manifest import REPEATED
-from .stored import BlockOptions, Store, Stored
+from .stored import BlockOptions, BlockStore, DatasetLike
 
 # A block: arrays by name, and the list "ids".
 Block = Dict[str, Any]
@@ -46,7 +46,7 @@ class Blocks:
         The index is neither an integer nor a slice.
     """
 
-    dataset: Stored
+    dataset: DatasetLike
     options: BlockOptions
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Blocks:
         """Return block i; 0 <= i < len(self)."""
         raise NotImplementedError
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         """Return the stored blocks that block i is made of, each with its dataset, so that they can be prefetched or verified."""
         raise NotImplementedError
 

@@ -60,7 +60,7 @@ class Cache:
             os.makedirs(os.path.join(directory, "locks"), exist_ok=True)
             os.makedirs(os.path.join(directory, "making"), exist_ok=True)
             with self.locked("total"):
-                self.making()
+                self.pending_bytes()
         except OSError as error:
             raise Error(f"cannot be used as a cache: {error.strerror}", directory) from None
 
@@ -116,10 +116,10 @@ class Cache:
         except (DamagedError, Error):
             return False
         content = data[:piece.size].data
-        magic, size, told = FOOTER.unpack_from(data, piece.size)
+        magic, size, stored_checksum = FOOTER.unpack_from(data, piece.size)
         if (magic, size) != (MAGIC, piece.size):
             return False
-        return check(content) is None if check is not None else checksum.xxh3(content) == told
+        return check(content) is None if check is not None else checksum.xxh3(content) == stored_checksum
 
     def remove(self, key: str) -> None:
         """Remove a piece if it exists."""
@@ -216,7 +216,7 @@ class Cache:
     def make_room(self, size: int) -> int:
         """Remove the least recently used pieces until there is a little more room than for size bytes, and return the bytes that are left."""
         assert self.limit is not None
-        there = self.making()  # count these first: a piece that is renamed meanwhile is counted twice instead of not at all
+        there = self.pending_bytes()  # count these first: a piece that is renamed meanwhile is counted twice instead of not at all
         pieces = self.scan()
         there += sum(size_there for _, size_there, _ in pieces)
         least = max(0, min(int(self.limit * SPARE), self.limit - size))
@@ -241,7 +241,7 @@ class Cache:
                             found.append((status.st_mtime_ns, status.st_size, entry.path))
         return found
 
-    def making(self) -> int:
+    def pending_bytes(self) -> int:
         """Return the bytes of pieces that are being written, and remove what killed processes left. The total must be locked."""
         there = 0
         folder = os.path.join(self.directory, "making")

@@ -13,7 +13,7 @@ from .blocks import Block
 from .encoding import JPEG
 from .errors import DamagedError
 from .index import Pieces
-from .stored import Store, Stored
+from .stored import BlockStore, DatasetLike
 
 LOCATED = 1 << 12  # pieces of neighbouring blocks to locate at a time: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places and values are kept, about 80 bytes each
@@ -70,7 +70,7 @@ def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, n
     return owner[there], gaps[:, there].T
 
 
-def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
+def locate(dataset: DatasetLike, layout: Layout, first: int, end: int) -> Page:
     """Return the page of blocks first to end; raise DamagedError if one of them is damaged."""
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
@@ -89,7 +89,7 @@ def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
 class Composer:
     """Compose the blocks of a layout from what a dataset, or the sources of a view, store."""
 
-    def __init__(self, dataset: Stored, layout: Layout):
+    def __init__(self, dataset: DatasetLike, layout: Layout):
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.T, self.S = dataset.T, dataset.S
         self.names = [(name, dataset.key(name)) for name in self.options.fields]
@@ -134,11 +134,11 @@ class Composer:
         block.update(self.tables(page, k))
         return block
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         """Return the stored blocks of which block i is made, as Blocks.needs does."""
         page = self.page(*self.around(i)) if self.small else self.located(i, i + 1)
         k = i - page.first
-        needed: Dict[Tuple[int, int], Tuple[Store, int]] = {}
+        needed: Dict[Tuple[int, int], Tuple[BlockStore, int]] = {}
         for shard, step, _, _ in page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist():
             source, number = self.dataset.source_of(shard)
             row = step // source.T

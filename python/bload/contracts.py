@@ -57,7 +57,7 @@ class Packed(NamedTuple):
         """Return the boundaries of the sequences after all other steps are removed: I32 [n + 1]."""
         return np.concatenate(([0], np.cumsum(self.length))).astype(np.int32)
 
-    def one(self) -> "Packed":
+    def first_step(self) -> "Packed":
         """Return the first step alone, as the only sequence, for consumers that cannot take a batch without steps."""
         zero = np.zeros(1, np.int64)
         return self._replace(block=zero, length=zero + 1, step=zero, position=zero, owner=zero, repeated=np.zeros(0, np.bool_))
@@ -123,8 +123,8 @@ def pack(batch: Batch) -> Packed:
     owner = np.repeat(np.arange(len(length)), length)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
     first = block * T + starts[block, place]
-    again = np.atleast_2d(batch["repeated"])[block, place] if "repeated" in batch else np.zeros(0, np.int64)
-    repeated = position < again[owner] if again.any() else np.zeros(0, np.bool_)
+    repeated_steps = np.atleast_2d(batch["repeated"])[block, place] if "repeated" in batch else np.zeros(0, np.int64)
+    repeated = position < repeated_steps[owner] if repeated_steps.any() else np.zeros(0, np.bool_)
     return Packed((B, T) if axis else (T,), B, T, block, length, first[owner] + position, position, owner, repeated)
 
 
@@ -250,7 +250,7 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
     packed = pack(batch)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask, separator)
     if len(packed.step) == 0:
-        packed, given = packed.one(), np.full(1, separator)
+        packed, given = packed.first_step(), np.full(1, separator)
     boundary = packed.cu_seqlens()
     result = {
         "input_ids": tokens[packed.step].astype(np.int64)[None],
@@ -289,7 +289,7 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
     packed = pack(batch)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask)
     if len(packed.step) == 0:
-        packed, given = packed.one(), np.full(1, IGNORED)
+        packed, given = packed.first_step(), np.full(1, IGNORED)
     shape = len(packed.length), packed.longest()
     result = {"input_ids": np.zeros(shape, np.int64), "labels": np.full(shape, IGNORED), "attention_mask": np.zeros(shape, np.int64)}
     for name, values in (("input_ids", tokens[packed.step]), ("labels", given), ("attention_mask", 1)):

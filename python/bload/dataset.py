@@ -23,7 +23,7 @@ from .sequences import Sequences
 from .shard import Shard
 from .shards import FILE as SHARDS
 from .shards import read_entries
-from .stored import Places, Store
+from .stored import BlockStore, Places
 from .tables import CHECKED, agree, planned
 
 LARGE_FRAME = 1 << 20  # bytes; larger frames are expensive if only a part of each is needed
@@ -87,7 +87,7 @@ class Dataset(BaseDataset):
     def unit(self) -> int:
         return self.storage.unit
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return [(self, i)]
 
     def prepare(self, i: int) -> None:
@@ -126,7 +126,7 @@ class Dataset(BaseDataset):
 
     def check_tables(self, shard: Shard, number: int, row: int) -> None:
         """Compare the tables of a block and its neighbours with the index; if they differ, check the block alone."""
-        if self.proof is not None:  # the proof compared all tables when the shard was opened
+        if self.proof is not None:  # the proof compared_field all tables when the shard was opened
             first = number * self.info.blocks_per_shard
             self.agreed[first:first + shard.blocks] = True
             return
@@ -157,7 +157,7 @@ class Dataset(BaseDataset):
         own = own and field.encoding == RAW
         stored: Any
         if self.proof is not None:
-            stored = self.proven(i, name, (first, end) == (0, self.T), own)[first:end]
+            stored = self.checked_field(i, name, (first, end) == (0, self.T), own)[first:end]
         elif self.checked and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
             whole = shard.stored(field, row, 0, self.T, own)
             self.check_block(shard, i, name, whole)
@@ -175,22 +175,22 @@ class Dataset(BaseDataset):
         except DependencyError as error:
             raise DependencyError(error.fault, shard.path) from None
 
-    def proven(self, i: int, name: str, whole: bool, own: bool) -> np.ndarray:
+    def checked_field(self, i: int, name: str, whole: bool, own: bool) -> np.ndarray:
         """Return a field of block i as stored, after comparing it with its checksum.
 
         `whole` says that the caller uses all of it; otherwise the block is kept, because another part of it may be needed soon. On a wrong
         checksum the shard is fetched once more; DamagedError means that the second copy is wrong, too.
         """
         if not whole:
-            return self.frames.keep((name, i), functools.partial(self.proven, i, name, True, own))
+            return self.frames.keep((name, i), functools.partial(self.checked_field, i, name, True, own))
         try:
-            return self.compared(i, name, own)
+            return self.compared_field(i, name, own)
         except DamagedError:
             self.storage.forget(self.info.shard_name(i // self.info.blocks_per_shard))
-        return self.compared(i, name, own)
+        return self.compared_field(i, name, own)
 
-    def compared(self, i: int, name: str, own: bool) -> np.ndarray:
-        """Return a field of block i as `proven` does, without a second try."""
+    def compared_field(self, i: int, name: str, own: bool) -> np.ndarray:
+        """Return a field of block i as `checked_field` does, without a second try."""
         number, row = divmod(i, self.info.blocks_per_shard)
         shard = self.shard(number)
         try:
@@ -209,12 +209,12 @@ class Dataset(BaseDataset):
     def verify_block(self, i: int) -> None:
         """Compare all that block i stores with its checksums, if opened with verify; raise DamagedError if something differs."""
         self.check_open()
-        self.named(f"block {i}: ", functools.partial(self.check, i))
+        self.with_place(f"block {i}: ", functools.partial(self.check, i))
         for name in self.options.fields:
-            self.named(f"block {i} of {name}: ", functools.partial(self.steps, i, name, 0, self.T))
+            self.with_place(f"block {i} of {name}: ", functools.partial(self.steps, i, name, 0, self.T))
 
     @staticmethod
-    def named(what: str, read: Callable[[], Any]) -> None:
+    def with_place(what: str, read: Callable[[], Any]) -> None:
         """Call `read`, and add what was read to a DamagedError that names no block."""
         try:
             read()
@@ -240,26 +240,26 @@ class Dataset(BaseDataset):
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 
-    def located(self) -> IndexLocator:
+    def index_locator(self) -> IndexLocator:
         """Return the locator, which is made on first use because it sorts all pieces."""
         if self.locator is None:
             self.locator = IndexLocator(self.index)
         return self.locator
 
-    def stored(self, row: int) -> Tuple[Pieces, Places]:
-        numbers = self.located().order[self.located().of(row)]
-        index, again = self.index, self.index.again(numbers)
-        pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + again, index.length[numbers] - again,
-                        index.start[numbers] + again)
+    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+        numbers = self.index_locator().order[self.index_locator().of(row)]
+        index, repeated = self.index, self.index.repeated_steps(numbers)
+        pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + repeated, index.length[numbers] - repeated,
+                        index.start[numbers] + repeated)
         if pieces.length.min(initial=1) < 1:
             raise DamagedError(f"a piece of row {row} has no step but those of the piece before", index.path)
-        return pieces, self.places_of(numbers, again, np.zeros(len(numbers), np.int64), pieces.length)
+        return pieces, self.places_of(numbers, repeated, np.zeros(len(numbers), np.int64), pieces.length)
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
         if pieces.number is not None:
             return np.arange(len(pieces.number)), self.places_of(pieces.number, np.int64(0), pieces.start, pieces.length), pieces.number
-        parts = self.located().find(pieces, plan)
-        numbers = self.located().order[parts.entry]
+        parts = self.index_locator().find(pieces, plan)
+        numbers = self.index_locator().order[parts.entry]
         if len(numbers) != len(pieces.start) or (self.index.length[numbers] != pieces.length).any():
             raise DamagedError("it has pieces that are not stored as they are", plan)
         return parts.piece, self.places_of(numbers, parts.skip, parts.start, parts.length), numbers

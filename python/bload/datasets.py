@@ -78,9 +78,9 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
         No block has a sequence.
     """
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
-    for name, told in dataset.fields.items():
-        if name in dataset.options.fields and (told.shape or told.dtype.kind not in "iub"):
-            raise OptionError(f"field \"{name}\" is {told.dtype}{list(told.shape)}, not one integer a step", dataset.path)
+    for name, known_field in dataset.fields.items():
+        if name in dataset.options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
+            raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer a step", dataset.path)
     for name in attributes:
         if name not in dataset.info.attributes:
             raise OptionError(f"no attribute \"{name}\": {', '.join(dataset.info.attributes) or 'it has none'}", dataset.path)

@@ -12,7 +12,7 @@ from .blocks import Block, Blocks
 from .compose import LOCATED, Composer
 from .errors import DamagedError, EpochError
 from .index import Pieces, Plan
-from .stored import Store, Stored
+from .stored import BlockStore, DatasetLike
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,18})\.safetensors")
 OPEN_WINDOWS = 16
@@ -31,7 +31,7 @@ class Planned:
         self.together = min(plan.blocks, max(1, LOCATED * plan.blocks // max(plan.pieces, 1)))
 
 
-def planned_epoch(dataset: Stored, number: int) -> Planned:
+def planned_epoch(dataset: DatasetLike, number: int) -> Planned:
     """Return the layout of an epoch with a plan, made by `bload plan --dataset DIR` or `bload view`; raise EpochError without one."""
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
@@ -57,7 +57,7 @@ def splitmix(numbers: np.ndarray) -> np.ndarray:
     return out ^ (out >> np.uint64(31))
 
 
-def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
+def hash_numbers(numbers: np.ndarray, *seeds: int) -> np.ndarray:
     """Return a hash of each number, U64, that depends on number and seeds only: it is the same on every machine and numpy version.
 
     The seeds are mixed before a number is added. If they were added directly, the hashes of consecutive numbers would be the same for
@@ -79,7 +79,7 @@ class WindowedEpoch:
     Raises EpochError if the window is below 1.
     """
 
-    def __init__(self, dataset: Stored, number: int, window: int, seed: int):
+    def __init__(self, dataset: DatasetLike, number: int, window: int, seed: int):
         if window < 1:
             raise EpochError(f"window must be at least 1 block, not {window}", dataset.path)
         self.dataset, self.index = dataset, dataset.index
@@ -89,7 +89,7 @@ class WindowedEpoch:
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
 
     @staticmethod
-    def groups_of(dataset: Stored) -> Optional[np.ndarray]:
+    def groups_of(dataset: DatasetLike) -> Optional[np.ndarray]:
         """Return the group of each row, I64 [rows], if the dataset was packed with --group-by or --max-column; otherwise None.
 
         The rows of a group are equal in all these columns.
@@ -119,7 +119,7 @@ class WindowedEpoch:
         length = self.index.length[first:end]
         group = self.groups_at(self.index.sequence[first:end])
         drawn = np.empty_like(places)
-        drawn[np.lexsort((places, group, length))] = places[np.lexsort((scatter(places, *self.seeds), group, length))]
+        drawn[np.lexsort((places, group, length))] = places[np.lexsort((hash_numbers(places, *self.seeds), group, length))]
         return drawn
 
     def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
@@ -131,7 +131,7 @@ class WindowedEpoch:
         pointers, stored = self.index.of(first, end)
         start, length = stored.start, stored.length
         if self.dataset.info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
-            order = np.argsort(scatter(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
+            order = np.argsort(hash_numbers(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
         return pointers, Pieces(self.index.sequence[pieces], self.index.source_start[pieces], length, start, pieces)
@@ -163,7 +163,7 @@ class Epoch(Blocks):
         A number is not an integer.
     """
 
-    def __init__(self, dataset: Stored, number: int, window: Optional[int] = None, seed: int = 0):
+    def __init__(self, dataset: DatasetLike, number: int, window: Optional[int] = None, seed: int = 0):
         if number < 1:
             raise EpochError(f"no epoch {number}", dataset.path)
         self.dataset = dataset
@@ -184,5 +184,5 @@ class Epoch(Blocks):
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return self.composer.needs(i)

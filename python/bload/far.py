@@ -26,7 +26,7 @@ TAIL = 64 << 10
 LEAST_FRAMES = 64 << 10
 
 
-class Wrong(Exception):
+class WrongBytes(Exception):
     """The fetched bytes cannot be right."""
 
 
@@ -239,13 +239,13 @@ class FarShard(FarFile):
         data = bytes(self.fetcher.request(self.name, 0, self.expected, self.size))
         need = PREFIX + int.from_bytes(data[:PREFIX], "little")
         if need > self.size or need > HEADER_MAX:
-            raise Wrong("its header is damaged")
+            raise WrongBytes("its header is damaged")
         if need > len(data):
             data += self.fetcher.request(self.name, len(data), need, self.size)
         try:
             ranges = self.ranges_of(self.header_of(data))
         except DamagedError as error:
-            raise Wrong(error.fault) from None
+            raise WrongBytes(error.fault) from None
         parts: List[Bytes] = []
         for begin, end in ranges:
             parts.append(data[begin:end])
@@ -386,7 +386,7 @@ class FarFrames(FarFile):
         data = bytes(self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size))
         size = table_size(data)
         if size > self.size:
-            raise Wrong("no seek table at the end")
+            raise WrongBytes("no seek table at the end")
         if size > len(data):
             data = bytes(self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size)) + data
         return data[len(data) - size:]

@@ -19,14 +19,14 @@ def calling(arguments: Any, **more: Any) -> Message:
     return {"role": "assistant", "content": "", "tool_calls": [call], **more}
 
 
-class Habits:
+class TemplateProbe:
     """The forms that a template takes, each found on first use. `render` raises Unusable if the template refuses a chat."""
 
     def __init__(self, render: Callable[[List[Message], Optional[List[Any]], bool], str]) -> None:
         self.render = render
         self.known: Dict[Tuple[str, str], Any] = {}
 
-    def once(self, name: str, find: Callable[[str], Any], given: str = "") -> Any:
+    def cached(self, name: str, find: Callable[[str], Any], given: str = "") -> Any:
         """Return an answer from the cache, or find it."""
         if (name, given) not in self.known:
             self.known[name, given] = find(given)
@@ -34,7 +34,7 @@ class Habits:
 
     def text(self, messages: List[Message], tools: Optional[List[Any]] = None, prompt: bool = False) -> str:
         """Return what the template writes, or nothing if it refuses the messages."""
-        if self.once("wants parts", self.find_parts):
+        if self.cached("wants parts", self.find_parts):
             messages = [in_parts(one) for one in messages]
         try:
             return self.render(messages, tools, prompt)
@@ -51,7 +51,7 @@ class Habits:
         """
         messages = [self.message(number, one) for number, one in enumerate(chat.messages)]
         tools = chat.tools
-        if tools and any("function" not in tool for tool in tools) and self.once("wraps", self.find_wraps):
+        if tools and any("function" not in tool for tool in tools) and self.cached("wraps", self.find_wraps):
             tools = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
         return chat._replace(messages=messages, tools=tools)
 
@@ -59,30 +59,30 @@ class Habits:
         """Return a message with the role, reasoning, calls and content that the template takes."""
         role = given["role"]
         if role in RESULTS:
-            role = self.once("result", self.find_result, role)
+            role = self.cached("result", self.find_result, role)
         elif role == "developer":
-            role = self.once("developer", self.find_developer)
+            role = self.cached("developer", self.find_developer)
         out = {**given, "role": role}
         for key in REASONING:
             if given.get(key):
                 said = out[key]
                 out = {key: value for key, value in out.items() if key not in REASONING}
-                out[self.once("reasoning", self.find_reasoning, key)] = said
+                out[self.cached("reasoning", self.find_reasoning, key)] = said
                 break
         if out.get("tool_calls"):
-            out = in_form(number, out, self.once("arguments", self.find_arguments))
+            out = in_form(number, out, self.cached("arguments", self.find_arguments))
         if out.get("content") is None:
             out.pop("content", None)
-            if self.once("wants content", self.find_content):
+            if self.cached("wants content", self.find_content):
                 out["content"] = ""
         return self.with_content(number, out)
 
     def with_content(self, number: int, given: Message) -> Message:
         """Return a message whose content is a text or a list of parts, as the template takes it."""
         content = given.get("content")
-        if isinstance(content, str) and self.once("wants parts", self.find_parts):
+        if isinstance(content, str) and self.cached("wants parts", self.find_parts):
             return in_parts(given)
-        if isinstance(content, list) and not self.once("takes parts", self.takes_parts):
+        if isinstance(content, list) and not self.cached("takes parts", self.takes_parts):
             if len(content) != 1:
                 raise Unusable("lists of parts", f"the chat template knows no lists of parts, as message {number} has: join their texts")
             return {**given, "content": content[0]["text"]}
@@ -136,7 +136,7 @@ class Habits:
 
     def find_result(self, given: str) -> str:
         """Return the role that the template knows for results of tools."""
-        call = in_form(0, calling({KEY: VALUE}), self.once("arguments", self.find_arguments))
+        call = in_form(0, calling({KEY: VALUE}), self.cached("arguments", self.find_arguments))
         for role in (given, *RESULTS):
             result = {"role": role, "content": "Zqresult", "name": NAME, "tool_call_id": "zqcall001"}
             if in_order(self.text([USER, call, result, ANSWER]), "Zqask", "Zqresult", "Zqanswer"):
@@ -152,7 +152,7 @@ class Habits:
 
     def find_content(self, _: str) -> bool:
         """Return whether a message with calls must have a content, at least an empty one."""
-        call = in_form(0, calling({KEY: VALUE}), self.once("arguments", self.find_arguments))
+        call = in_form(0, calling({KEY: VALUE}), self.cached("arguments", self.find_arguments))
         without = self.text([USER, {key: value for key, value in call.items() if key != "content"}])
         text = self.text([USER, call])
         return bool(text) and (not without or "None" in without or NAME in text and NAME not in without)

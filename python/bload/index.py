@@ -98,7 +98,7 @@ class Plan:
                 raise DamagedError(f"the pieces of block {first} overlap or exceed it", self.path)
         return pointers, pieces
 
-    def again(self, pieces: np.ndarray) -> np.ndarray:
+    def repeated_steps(self, pieces: np.ndarray) -> np.ndarray:
         """Return how many steps each of these pieces repeats of the previous piece: I64 [n]."""
         return np.where(self.source_start[pieces] > 0, self.overlap, 0)
 
@@ -117,9 +117,9 @@ class Plan:
 
     def check_digest(self, expected: str, verify: bool) -> None:
         """Compare the plan's digest with the manifest's, with verify after computing it; raise DamagedError if they differ."""
-        told = self.header.metadata.get("plan_digest")
+        stored_digest = self.header.metadata.get("plan_digest")
         begin = self.header.tensors["block_ptr"].begin
-        if told != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
+        if stored_digest != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
             raise DamagedError("its plan digest differs from the manifest", self.path)
 
 
@@ -139,8 +139,8 @@ class Index(Plan):
         low, high = np.where(sound, low, 0), np.where(sound, high, 0)
         if sound.any():
             found = last_upto(self.start, low, high, pieces.start)
-            again = self.again(found)
-            for name, more in ("sequence", 0), ("source_start", again), ("length", -again), ("start", again):
+            repeated = self.repeated_steps(found)
+            for name, more in ("sequence", 0), ("source_start", repeated), ("length", -repeated), ("start", repeated):
                 sound &= getattr(self, name)[found] + more == getattr(pieces, name)
         return sound
 

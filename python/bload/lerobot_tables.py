@@ -26,7 +26,7 @@ def arrow() -> Tuple[Any, Any, Any]:
 def open_table(path: str) -> Any:
     """Open a Parquet file; raise MissingError or DamagedError."""
     pyarrow, _, parquet = arrow()
-    apart.note(path)
+    apart.set_current_file(path)
     try:
         open_regular(path).close()
         return parquet.ParquetFile(path)

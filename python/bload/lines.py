@@ -69,7 +69,7 @@ class Zstd(io.RawIOBase):
         return size
 
 
-def opened(plain: Any) -> Any:
+def decompressed(plain: Any) -> Any:
     """Return the file, decompressed if it begins as gzip or zstd do."""
     head = plain.peek(4)[:4]
     if head[:2] == GZIP:
@@ -82,9 +82,9 @@ def lines(path: str) -> Iterator[Line]:
     source: Any = sys.stdin.buffer if path == "-" else open(path, "rb")
     name = re.sub(r"\.(gz|zst)$", "", path)
     with source as plain:
-        file = opened(plain)
+        file = decompressed(plain)
         if name.endswith(".csv"):
-            yield from table(path, file)
+            yield from csv_rows(path, file)
             return
         buffered = file if hasattr(file, "peek") else io.BufferedReader(file)
         is_array = False
@@ -93,10 +93,10 @@ def lines(path: str) -> Iterator[Line]:
                 is_array = buffered.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 pass            # the reader below reports the damage
-        yield from (array if is_array else separate)(path, buffered)
+        yield from (json_array if is_array else json_lines)(path, buffered)
 
 
-def separate(path: str, file: Any) -> Iterator[Line]:
+def json_lines(path: str, file: Any) -> Iterator[Line]:
     """Yield the rows of JSON Lines."""
     number = offset = 0
     while True:
@@ -139,7 +139,7 @@ def pieces(file: Any) -> Iterator[bytes]:
     yield b""
 
 
-def array(path: str, file: Any) -> Iterator[Line]:
+def json_array(path: str, file: Any) -> Iterator[Line]:
     """Yield the objects of one JSON array, which may span any number of lines."""
     source = pieces(file)
     text, base, line = b"", 0, 1        # bytes that are not parsed yet, and the offset and line of the first one
@@ -181,7 +181,7 @@ def array(path: str, file: Any) -> Iterator[Line]:
         begin = min(begin, 0)
 
 
-def table(path: str, file: Any) -> Iterator[Line]:
+def csv_rows(path: str, file: Any) -> Iterator[Line]:
     """Yield the rows of CSV whose first line has the keys, as JSON. An empty cell counts as a missing value."""
     number = offset = 0                                     # the lines and bytes that the CSV reader consumed
 

@@ -63,7 +63,7 @@ class Locator:
         first, stop = self.ranges(pieces.sequence)
         piece, entry = np.arange(len(length)), first
         if stop is not None:
-            piece, entry = self.spread(pieces, plan, first, stop, end)
+            piece, entry = self.expand(pieces, plan, first, stop, end)
         start = self.begin(entry)
         low = np.maximum(begin[piece], start)
         if self.overlap:  # from the second entry of a piece on, skip the steps that repeat the previous entry
@@ -75,7 +75,7 @@ class Locator:
             self.fail(pieces, plan, np.append(piece[given <= 0], np.flatnonzero(total != length)))
         return Parts(piece, entry, low - start, pieces.start[piece] + (low - begin[piece]), given)
 
-    def spread(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
+    def expand(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
                end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
         """Return the entries that contain steps of each piece: for each the number of the piece, and the entry."""
         if (first >= stop).any():

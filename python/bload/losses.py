@@ -28,7 +28,7 @@ NATIVE = {"functions": "tools", "function_calls": "calls"}
 Loss = Tuple[str, int]  # a kind, and the number of a message; -1: tools
 
 
-class Word(NamedTuple):
+class Placeholder(NamedTuple):
     """A placeholder for a string. is_single: it must occur exactly once."""
 
     text: str
@@ -41,27 +41,27 @@ class Found(NamedTuple):
     """What a template loses, and which messages it writes in several places, with others in between."""
 
     losses: List[Loss]
-    torn: FrozenSet[int]
+    divided: FrozenSet[int]
     fault: str
 
 
-class Words:
+class PlaceholderChat:
     """A chat with placeholders instead of its strings."""
 
     def __init__(self, template: str) -> None:
-        self.template, self.words = template, [Word("", "", 0, False)]
+        self.template, self.placeholders = template, [Placeholder("", "", 0, False)]
         self.names: Dict[str, str] = {}     # the placeholder for each name or id of a call
 
-    def word(self, kind: str, number: int, is_single: bool = True) -> str:
+    def new(self, kind: str, number: int, is_single: bool = True) -> str:
         """Return a new placeholder."""
-        self.words.append(Word(f"Zq{len(self.words):06}k", kind, number, is_single))
-        return self.words[-1].text
+        self.placeholders.append(Placeholder(f"Zq{len(self.placeholders):06}k", kind, number, is_single))
+        return self.placeholders[-1].text
 
     def text(self, given: str, kind: str, number: int, has_thoughts: bool = False) -> str:
         """Return a text with placeholders; blanks and tags of reasoning stay."""
         pieces = THINK.split(given)
         last = max((i for i, piece in enumerate(pieces) if piece == "</think>"), default=-1) if has_thoughts else -1
-        return "".join(piece if not piece.strip() or i % 2 else self.word("reasoning" if i < last else kind, number)
+        return "".join(piece if not piece.strip() or i % 2 else self.new("reasoning" if i < last else kind, number)
                        for i, piece in enumerate(pieces))
 
     def message(self, number: int, given: Message) -> Message:
@@ -89,7 +89,7 @@ class Words:
     def call(self, number: int, given: Dict[str, Any]) -> Dict[str, Any]:
         """Return a call with placeholders."""
         function = given.get("function", given)
-        name = self.names[function["name"]] = self.word("calls", number, False)
+        name = self.names[function["name"]] = self.new("calls", number, False)
         arguments = function["arguments"]
         if isinstance(arguments, str):
             found = parsed(arguments)
@@ -108,17 +108,17 @@ class Words:
     def value(self, number: int, given: Any) -> Any:
         """Return an argument with placeholders for strings, numbers and keys."""
         if isinstance(given, dict):
-            return {self.word("calls", number): self.value(number, one) for key, one in given.items()}
+            return {self.new("calls", number): self.value(number, one) for key, one in given.items()}
         if isinstance(given, list):
             return [self.value(number, one) for one in given]
         if isinstance(given, str):
             return self.text(given, "calls", number)
         if isinstance(given, bool) or given is None:
             return given
-        digits = 7 * 10 ** 12 + len(self.words)
-        number_word = digits if isinstance(given, int) else digits + 0.5
-        self.words.append(Word(str(number_word), "calls", number, True))
-        return number_word
+        digits = 7 * 10 ** 12 + len(self.placeholders)
+        numeral = digits if isinstance(given, int) else digits + 0.5
+        self.placeholders.append(Placeholder(str(numeral), "calls", number, True))
+        return numeral
 
     def tool(self, given: Any, key: str = "") -> Any:
         """Return a tool with placeholders, or a part of its schema, which is below a key."""
@@ -127,10 +127,10 @@ class Words:
         if isinstance(given, str):
             if key in STRUCTURE or not given.strip():
                 return given
-            return self.word("tools" if key in ("name", "description", "enum") else "schema", -1, False)
+            return self.new("tools" if key in ("name", "description", "enum") else "schema", -1, False)
         if not isinstance(given, dict):
             return given
-        renamed = {name: self.word("tools", -1, False) for below in NAMED if isinstance(given.get(below), dict) for name in given[below]}
+        renamed = {name: self.new("tools", -1, False) for below in NAMED if isinstance(given.get(below), dict) for name in given[below]}
         out: Dict[str, Any] = {}
         for name, one in given.items():
             if name in NAMED and isinstance(one, dict):
@@ -146,20 +146,20 @@ class Words:
         losses: List[Loss] = []
         places: List[Tuple[int, int]] = []
         at, fault = 0, ""
-        for word in self.words[1:]:
-            count = text.count(word.text)
+        for one in self.placeholders[1:]:
+            count = text.count(one.text)
             if not count:
-                losses.append((word.kind, word.number))
+                losses.append((one.kind, one.number))
                 continue
-            if word.is_single and count > 1:
-                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} {count} times"
-            if word.number < 0:
+            if one.is_single and count > 1:
+                fault = fault or f"the chat template writes {NAMES[one.kind]} of message {one.number} {count} times"
+            if one.number < 0:
                 continue
-            where = text.find(word.text, 0 if word.kind == "text" else at)
-            places.append((where if where >= 0 else text.find(word.text), word.number))
+            where = text.find(one.text, 0 if one.kind == "text" else at)
+            places.append((where if where >= 0 else text.find(one.text), one.number))
             if where < 0:
-                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} out of order"
-            elif word.kind != "text":
+                fault = fault or f"the chat template writes {NAMES[one.kind]} of message {one.number} out of order"
+            elif one.kind != "text":
                 at = where
         order = [number for _, number in sorted(places)]
         runs = [number for i, number in enumerate(order) if i == 0 or order[i - 1] != number]
@@ -188,14 +188,14 @@ class Losses:
         Unusable
             The template refuses the placeholders, or writes something twice, or out of order.
         """
-        words = Words(self.template)
-        shaped_tools = [words.tool(tool) for tool in tools] if tools else None
-        shaped = [words.message(number, one) for number, one in enumerate(messages)]
+        placeholders = PlaceholderChat(self.template)
+        shaped_tools = [placeholders.tool(tool) for tool in tools] if tools else None
+        shaped = [placeholders.message(number, one) for number, one in enumerate(messages)]
         shape = hashlib.blake2b(json.dumps([shaped, shaped_tools]).encode()).digest()
         found = self.known.get(shape)
         if found is None:
             try:
-                found = words.found(self.render(shaped, shaped_tools))
+                found = placeholders.found(self.render(shaped, shaped_tools))
             except Unusable as error:
                 found = Found([], frozenset(), f"what the chat template writes cannot be proven: with other words {error.fault}")
             if len(self.known) >= SHAPES:

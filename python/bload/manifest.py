@@ -102,11 +102,11 @@ class Manifest:
         self.path = storage.locate(MANIFEST)
         for tried in range(storage.tries):
             try:
-                self.read(self.slurp())
+                self.read(self.read_bytes())
                 break
             except (DamagedError, FormatError) as error:
                 if tried + 1 == storage.tries:
-                    raise type(error)(error.fault + storage.told(MANIFEST), error.path) from None
+                    raise type(error)(error.fault + storage.wrong_bytes_note(MANIFEST), error.path) from None
                 storage.wait(tried)
 
     def read(self, text: bytes) -> None:
@@ -130,7 +130,7 @@ class Manifest:
             self.read_layout()
         self.files = self.read_files()
 
-    def slurp(self) -> bytes:
+    def read_bytes(self) -> bytes:
         """Return the bytes of the file."""
         text = self.storage.manifest()
         if len(text) > SIZE_MAX:
@@ -152,11 +152,11 @@ class Manifest:
 
     def check_digest(self, text: bytes) -> None:
         """Verify the manifest's checksum if xxhash is installed. It was computed with its own digits replaced by zeros."""
-        told = self.digits("checksum").encode()
-        at = text.rfind(told)
+        stored_digits = self.digits("checksum").encode()
+        at = text.rfind(stored_digits)
         if at < 0:
             raise self.damaged("\"checksum\" is not written as plain digits")
-        if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != told:
+        if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != stored_digits:
             raise self.damaged("wrong checksum: the file is damaged or was edited")
 
     def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
@@ -288,7 +288,7 @@ class Manifest:
         share = members.get("share")
         if not isinstance(name, str) or not isinstance(path, str) or not all(map(is_size, sizes)) or not isinstance(files, dict):
             raise fault
-        if not all(is_name(file) and is_checksum(told) for file, told in files.items()) or INDEX not in files:
+        if not all(is_name(file) and is_checksum(recorded) for file, recorded in files.items()) or INDEX not in files:
             raise fault
         if not (type(share) is float or is_size(share)) or not (type(weight) in (float, type(None)) or is_size(weight)):
             raise fault
@@ -319,11 +319,11 @@ class Manifest:
         for entry in entries if isinstance(entries, list) else [None]:
             members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
             size: Any = members.get("bytes")
-            name, told = members.get("name"), members.get("checksum")
-            if not is_name(name) or not is_size(size) or not is_checksum(told):
+            name, recorded = members.get("name"), members.get("checksum")
+            if not is_name(name) or not is_size(size) or not is_checksum(recorded):
                 raise self.damaged("\"files\" is missing or invalid")
-            assert isinstance(name, str) and isinstance(told, str)
-            files[name] = FileEntry(size, told)
+            assert isinstance(name, str) and isinstance(recorded, str)
+            files[name] = FileEntry(size, recorded)
         return files
 
     def shard_name(self, shard: int) -> str:

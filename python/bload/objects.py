@@ -9,7 +9,7 @@ import time
 from typing import Any, Dict, Optional, Tuple
 
 from .errors import DependencyError, Error, MissingError, OptionError
-from .web import QUOTED, Changed, Passing, Reply, Wanted, WebObjects
+from .web import QUOTED, ObjectChanged, Reply, TemporaryFailure, Wanted, WebObjects
 
 try:
     import fsspec
@@ -69,7 +69,7 @@ class SignedObjects:
             if answer.status == (200 if end is None else 206) and (end is None or len(body) == end - begin):
                 self.proven = True
                 return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
-        except Changed:
+        except ObjectChanged:
             raise
         except Exception:  # botocore raises classes of its own
             pass
@@ -122,15 +122,15 @@ class StoredObjects:
         except PermissionError as error:
             raise Error(f"access denied: {error}: check credentials, and the permission to read", self.locate(name)) from None
         except (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError):
-            raise Passing("the request stalled") from None
+            raise TemporaryFailure("the request stalled") from None
         except Exception as error:  # each file system has classes of its own
             if type(error).__name__ in LASTING or isinstance(error, (TypeError, NotImplementedError, ImportError)):
                 raise Error(f"cannot be read: {error}", self.locate(name)) from error
             self.check_size(path, size)
-            raise Passing(f"{type(error).__name__}: {error}") from None
+            raise TemporaryFailure(f"{type(error).__name__}: {error}") from None
         if end is not None and len(data) != end - begin:
             self.check_size(path, size)
-            raise Passing(f"{len(data)} of {end - begin} bytes came")
+            raise TemporaryFailure(f"{len(data)} of {end - begin} bytes came")
         return Reply(data)
 
     def cat(self, path: str, begin: Optional[int], end: Optional[int]) -> bytes:
@@ -141,7 +141,7 @@ class StoredObjects:
         return bytes(fsspec.asyn.sync(self.system.loop, self.system._cat_file, path, start=begin, end=end, timeout=limit))
 
     def check_size(self, path: str, size: Optional[int]) -> None:
-        """Raise Changed if the object has another size."""
+        """Raise ObjectChanged if the object has another size."""
         if size is None:
             return
         try:
@@ -150,7 +150,7 @@ class StoredObjects:
         except Exception:  # report the first error, which says more
             return
         if found is not None and found != size:
-            raise Changed(f"it has {found} bytes, {size} were expected")
+            raise ObjectChanged(f"it has {found} bytes, {size} were expected")
 
     def close(self) -> None:
         """Close the connections of signed requests; the file system closes its own."""

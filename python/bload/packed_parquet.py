@@ -129,8 +129,8 @@ class Rows:
         steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
         mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
         if REPEATED in block:
-            again = block[REPEATED][:int(block["num_sequences"])][here]
-            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + again, length), 0, mask)
+            repeated = block[REPEATED][:int(block["num_sequences"])][here]
+            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + repeated, length), 0, mask)
         self.columns["input_ids"].append(block[self.field][steps])
         self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, mask, ends))
         self.columns["seq_start_id"].append(ends - length)
@@ -176,12 +176,12 @@ def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
     """Raise OptionError if the folder was not made from this dataset with these options; `remedy` says what to do."""
     try:
         with open(os.path.join(folder, RECORD), "rb") as file:
-            told = json.load(file)
+            existing = json.load(file)
     except FileNotFoundError:
         raise OptionError(f"holds something else, without {RECORD}: {remedy}", folder) from None
     except ValueError as error:
         raise DamagedError(f"damaged: {error}; {remedy}", os.path.join(folder, RECORD)) from None
-    differing = [name for name, value in record.items() if not isinstance(told, dict) or told.get(name) != value]
+    differing = [name for name, value in record.items() if not isinstance(existing, dict) or existing.get(name) != value]
     if differing:
         raise OptionError(f"was made from another dataset or with other options ({', '.join(differing)} differ): {remedy}", folder)
 
@@ -264,8 +264,8 @@ def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str
             done, packing = summary(making, dataset, part_bytes, made)
             if done.rows == 0:
                 raise Error("no block has a sequence of two tokens", dataset.path)
-            told = json.dumps(packing.metadata(dataset.T)).encode()
-            publish(os.path.join(making, METADATA), lambda file: file.write(told))
+            metadata = json.dumps(packing.metadata(dataset.T)).encode()
+            publish(os.path.join(making, METADATA), lambda file: file.write(metadata))
             os.rename(making, out)
         sync_folder(os.path.dirname(out))
         return done

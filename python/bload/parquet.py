@@ -84,7 +84,7 @@ class Tally:
             for name, number in more.items():
                 counts[name] = counts.get(name, 0) + number
 
-    def tell(self, files: int, quiet: bool) -> int:
+    def report(self, files: int, quiet: bool) -> int:
         """Write the summary, skipped rows even if quiet, and return the exit status."""
         if not quiet:
             say(f"{plural(self.rows, 'row')} of {plural(files, 'file')}")
@@ -106,7 +106,7 @@ def to_lines(options: argparse.Namespace) -> int:
         tally.add(group.file.path, lines)
         out.write(lines.data)
     out.finish()
-    return tally.tell(len(files), options.quiet)
+    return tally.report(len(files), options.quiet)
 
 
 def to_tar(options: argparse.Namespace) -> int:
@@ -121,12 +121,12 @@ def to_tar(options: argparse.Namespace) -> int:
     with open(part, "wb") as file:
         archive = arrow_tar.TarFile(file)
         for group, members in arrow_rows.ordered(groups, functools.partial(arrow_tar.members, choice=choice), options.jobs):
-            tally.add(group.file.path, members.told)
+            tally.add(group.file.path, members.skipped_rows)
             for row in members.rows:
                 archive.add(row)
         archive.finish()
     os.replace(part, options.tar)
-    return tally.tell(len(files), options.quiet)
+    return tally.report(len(files), options.quiet)
 
 
 def to_packed(options: argparse.Namespace) -> int:

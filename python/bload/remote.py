@@ -16,7 +16,7 @@ import numpy as np
 from . import checksum
 from .cache import Cache
 from .errors import DamagedError, Error, MissingError, OptionError
-from .far import FarFrames, FarShard, Part, Wrong
+from .far import FarFrames, FarShard, Part, WrongBytes
 from .manifest import Manifest
 from .mapping import Bytes, MappedFile
 from .pieces import HeldFile, HeldPiece, OpenPieces, Piece, StoredFile, StoredPiece
@@ -49,7 +49,7 @@ def path_of(url: str) -> str:
         raise OptionError(f"this is no URL: {error}", url) from None
 
 
-class Here:
+class ProcessState:
     """The state of one process, which a forked process must not share: open pieces and locks."""
 
     def __init__(self, options: FarOptions):
@@ -70,19 +70,19 @@ class RemoteStorage(Storage):
         checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None
-        self.heres: Dict[int, Here] = {}
+        self.process_states: Dict[int, ProcessState] = {}
         self.known: Dict[str, str] = {}  # the prefix of the keys of each compressed shard that was opened
 
-    def here(self) -> Here:
+    def process_state(self) -> ProcessState:
         """Return the state of this process; a forked process makes its own."""
-        own = self.heres.get(os.getpid())
+        own = self.process_states.get(os.getpid())
         if own is None:
-            own = Here(self.options)
-            self.heres = {os.getpid(): own}
+            own = ProcessState(self.options)
+            self.process_states = {os.getpid(): own}
         return own
 
     def close(self) -> None:
-        self.here().open.clear()
+        self.process_state().open.clear()
         self.transfer.close()
 
     def locate(self, name: str) -> str:
@@ -142,8 +142,8 @@ class RemoteStorage(Storage):
             first = number * manifest.blocks_per_shard
             sums = block_checksum[first:first + manifest.blocks_per_shard]
             if manifest.compressed:
-                told = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
-                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(told))
+                identity = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
+                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(identity))
                 return FarFrames(self, manifest, number, entries[number], unit, known)
             return FarShard(self, manifest, number, entries[number], unit, sums)
         return opened
@@ -151,13 +151,13 @@ class RemoteStorage(Storage):
     def wait(self, tried: int) -> None:
         pause(tried)
 
-    def told(self, name: str) -> str:
+    def wrong_bytes_note(self, name: str) -> str:
         return f"; fetched {WRONG_TRIES} times{self.transfer.state(name)}"
 
     def forget(self, name: str) -> None:
         known = self.known.get(name)
         if known is not None:
-            self.here().open.remove_all(known)
+            self.process_state().open.remove_all(known)
             if self.cache is not None:
                 self.cache.remove_all(known)
 
@@ -172,11 +172,11 @@ class RemoteStorage(Storage):
         return self.transfer.fetch(name, begin, end, size)
 
     def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
-        opened = self.here().open
+        opened = self.process_state().open
         return opened.get(part.key) or self.bring(name, size, part, more, opened)
 
     def has(self, part: Part) -> bool:
-        return self.here().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
+        return self.process_state().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
 
     def prepare(self, name: str, size: int, part: Part) -> None:
         if not self.has(part):
@@ -198,7 +198,7 @@ class RemoteStorage(Storage):
         """Hold a lock so that no other thread, and with a cache no other process, fetches this part."""
         if self.cache is not None:
             return self.cache.fetching(key)
-        locks = self.here().locks
+        locks = self.process_state().locks
         return locks[zlib.crc32(key.encode()) % len(locks)]
 
     def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
@@ -214,25 +214,25 @@ class RemoteStorage(Storage):
                 if tried + 1 < WRONG_TRIES:
                     self.wait(tried)
             else:
-                raise DamagedError(f"{fault}{self.told(name)}", self.locate(name))
+                raise DamagedError(f"{fault}{self.wrong_bytes_note(name)}", self.locate(name))
             for other in others:
                 rest = bytes(data[other.begin - part.begin:other.end - part.begin])
                 if other.check(rest) is None:
-                    self.here().open.add(other.key, self.kept(other.key, rest))
+                    self.process_state().open.add(other.key, self.kept(other.key, rest))
             return self.kept(part.key, own)
 
     def get(self, name: str, size: int, part: Part, end: int) -> Tuple[Bytes, Optional[str]]:
         """Return the bytes of a part, up to end, and what is wrong with them or None."""
         try:
             return (part.get() if part.get is not None else self.request(name, part.begin, end, size)), None
-        except Wrong as error:
+        except WrongBytes as error:
             return b"", str(error)
 
     def missing(self, more: Sequence[Part], locks: contextlib.ExitStack) -> List[Part]:
         """Return the first parts of `more` that neither are here nor are being fetched, and lock them."""
         others = []
         for other in more:
-            if self.here().open.get(other.key) is not None:
+            if self.process_state().open.get(other.key) is not None:
                 break
             if self.cache is not None and (self.cache.has(other.key) or not locks.enter_context(self.cache.fetching(other.key, False))):
                 break

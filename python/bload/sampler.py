@@ -9,11 +9,11 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 import numpy as np
 
-from .ahead import Ahead
+from .ahead import Prefetcher
 from .arguments import flag, integer, kind
 from .base import BaseDataset
 from .blocks import Block, Blocks
-from .epochs import scatter
+from .epochs import hash_numbers
 from .errors import SamplerError
 from .safetensors import bytes_of
 
@@ -59,19 +59,19 @@ def numbers_of(given: Order) -> np.ndarray:
     return given.all()
 
 
-class Placed(int):
+class PositionedNumber(int):
     """The number of a block that carries its position in an order, which tells a worker what to prefetch from a remote dataset."""
 
     order: Order
     place: int
 
-    def __new__(cls, number: int, order: Order, place: int) -> "Placed":
+    def __new__(cls, number: int, order: Order, place: int) -> "PositionedNumber":
         made = super().__new__(cls, number)
         made.order, made.place = order, place
         return made
 
     def __reduce__(self) -> Any:
-        return Placed, (int(self), self.order, self.place)
+        return PositionedNumber, (int(self), self.order, self.place)
 
 
 class EpochBlocks:
@@ -110,7 +110,7 @@ class EpochBlocks:
         self.seed = integer("the seed for windows must be an int", seed)
         # One cache per object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
-        self.aheads: Dict[int, Ahead] = {}  # by process, because a forked process has none of the threads
+        self.prefetchers: Dict[int, Prefetcher] = {}  # by process, because a forked process has none of the threads
 
     def __reduce__(self) -> Any:
         return EpochBlocks, (self.dataset, self.window, self.seed)
@@ -134,19 +134,19 @@ class EpochBlocks:
         number = integer("a block index must be an int or a slice", key)
         if number < -len(self) or len(self) == 0:
             raise IndexError(f"no block {number}: there are {len(self)}")
-        if isinstance(key, Placed):
-            self.ahead().seen(key.order, key.place)
+        if isinstance(key, PositionedNumber):
+            self.prefetcher().seen(key.order, key.place)
         epoch, block = divmod(number, len(self)) if number >= 0 else (0, number)
         return self.epoch(epoch)[block]
 
-    def ahead(self) -> Ahead:
+    def prefetcher(self) -> Prefetcher:
         """Return the prefetcher of this process, because a forked process has none of the threads of its parent."""
-        own = self.aheads.get(os.getpid())
+        own = self.prefetchers.get(os.getpid())
         if own is None:
             options, info = self.dataset.storage.options, self.dataset.info
             size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset.options.fields)
-            own = Ahead(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
-            self.aheads = {os.getpid(): own}
+            own = Prefetcher(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
+            self.prefetchers = {os.getpid(): own}
         return own
 
     def missing(self, number: int) -> List[Callable[[], None]]:
@@ -180,7 +180,7 @@ class EpochBlocks:
 
 def order(blocks: int, seed: int, epoch: int) -> np.ndarray:
     """Return a permutation of 0 to blocks - 1, I64 [blocks], that is the same on every machine and numpy version."""
-    return np.argsort(scatter(np.arange(blocks), seed, epoch), kind="stable")
+    return np.argsort(hash_numbers(np.arange(blocks), seed, epoch), kind="stable")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
@@ -194,7 +194,7 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
     return number
 
 
-def of_epochs(source: Any) -> Any:
+def checked_source(source: Any) -> Any:
     """Return the source itself if its blocks are numbered across epochs; raise TypeError with advice if they are not."""
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), BaseDataset):
         return source
@@ -245,7 +245,7 @@ class BlockSampler:
     def __init__(self, source: Any, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
                  seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",
                  whole_length: bool = False):
-        self.source = of_epochs(source)
+        self.source = checked_source(source)
         self.num_replicas = whole_number("num_replicas", 1 if num_replicas is None else num_replicas, 1)
         self.rank = None if rank is None else whole_number("rank", rank)
         if self.rank is not None and self.rank >= self.num_replicas:
@@ -261,9 +261,9 @@ class BlockSampler:
         self.begin = 0         # blocks of the epoch consumed before this iteration
         self.position = 0      # blocks of the epoch consumed, counting all numbers yielded so far
         self.finished = False  # all numbers of the epoch were yielded: the next iteration is a whole epoch
-        self.told = False      # set_epoch was called, and no number was yielded since
+        self.epoch_was_set = False  # set_epoch was called, and no number was yielded since
         self.restored = False  # a state was loaded, and no number was yielded since
-        self.over: Optional[int] = None  # the epoch that is finished according to the loaded state
+        self.finished_epoch: Optional[int] = None  # the epoch that is finished according to the loaded state
         self.excess(0)
 
     def __repr__(self) -> str:
@@ -289,7 +289,7 @@ class BlockSampler:
             `epoch` is not an integer of at least 0.
         """
         epoch = whole_number("epoch", epoch)
-        if epoch == self.over:
+        if epoch == self.finished_epoch:
             self.begin = self.position = len(self.source)
             self.finished = self.restored = False
         elif epoch != self.epoch or self.finished:
@@ -299,7 +299,7 @@ class BlockSampler:
             self.begin = self.position = 0
             self.finished = self.restored = False
         self.epoch = epoch
-        self.told = True
+        self.epoch_was_set = True
 
     def excess(self, begin: int) -> int:
         """Return how many blocks from begin on do not fill a step of all ranks; raise SamplerError for any if remainder is "error"."""
@@ -353,11 +353,11 @@ class BlockSampler:
         return total if self.rank is None else total // self.num_replicas
 
     def __iter__(self) -> Iterator[int]:
-        self.told = self.restored = False
+        self.epoch_was_set = self.restored = False
         if self.finished:
             self.begin, self.finished = 0, False
         if self.left() > 0:
-            self.over = None
+            self.finished_epoch = None
         numbers, ordered = self.numbers(), self.ordered()
         ahead = self.source.dataset.far and self.source.dataset.storage.options.read_ahead > 0
         begin, each = self.begin, 1
@@ -366,7 +366,7 @@ class BlockSampler:
         self.position = begin
         for taken, number in enumerate(numbers.tolist(), 1):
             self.position = begin + taken * each
-            yield Placed(number, ordered, taken - 1) if ahead else number
+            yield PositionedNumber(number, ordered, taken - 1) if ahead else number
         self.finished = begin < len(self.source)  # if nothing was left, the next iteration yields nothing either
 
     # --- the state ------------------------------------------------------------------------------------------------
@@ -423,16 +423,16 @@ class BlockSampler:
             The state does not belong to these blocks, or the rest of its epoch cannot be divided. The sampler is unchanged.
         """
         seed, epoch, consumed = self.checked(state)
-        over = epoch if consumed == len(self.source) else None
-        told = self.epoch if self.told else None
-        if over is not None and told != over:
-            epoch, consumed = (over + 1 if told is None or told < over else told), 0
+        finished = epoch if consumed == len(self.source) else None
+        chosen = self.epoch if self.epoch_was_set else None
+        if finished is not None and chosen != finished:
+            epoch, consumed = (finished + 1 if chosen is None or chosen < finished else chosen), 0
         self.excess(consumed)
-        if told is not None and told != epoch:
-            self.warn(f"set_epoch({told}) was called, but the state goes on in epoch {epoch}", 3)
+        if chosen is not None and chosen != epoch:
+            self.warn(f"set_epoch({chosen}) was called, but the state goes on in epoch {epoch}", 3)
         self.seed, self.epoch, self.shuffle = seed, epoch, bool(state["shuffle"])
         self.begin = self.position = consumed
-        self.finished, self.restored, self.over = False, True, over
+        self.finished, self.restored, self.finished_epoch = False, True, finished
 
     def checked(self, state: Mapping[str, Any]) -> Tuple[int, int, int]:
         """Return the seed, epoch and consumed blocks of a state; raise SamplerError if it does not belong to these blocks."""

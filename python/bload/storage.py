@@ -56,7 +56,7 @@ class Storage:
             with io.BufferedReader(open_regular(path)) as file:
                 return file.read(SIZE_MAX + 1)
         except MissingError:
-            raise MissingError(absence(self.path), self.path) from None
+            raise MissingError(reason_missing(self.path), self.path) from None
         except OSError as error:
             raise Error(f"cannot be read: {error}", path) from error
 
@@ -79,7 +79,7 @@ class Storage:
     def wait(self, tried: int) -> None:
         """Wait before wrong bytes are read again; nothing to do for a local file."""
 
-    def told(self, name: str) -> str:
+    def wrong_bytes_note(self, name: str) -> str:
         """Return what a message adds about a file whose bytes stay wrong."""
         return ""
 
@@ -112,7 +112,7 @@ class Storage:
         """Release what it holds."""
 
 
-def absence(path: str) -> str:
+def reason_missing(path: str) -> str:
     """Return why a path is not a dataset, and which directory may be meant."""
     if not os.path.exists(path):
         return "no such dataset"

@@ -31,7 +31,7 @@ class Places(NamedTuple):
     end: np.ndarray
 
 
-class Store(Protocol):
+class BlockStore(Protocol):
     """The interface by which stored steps are read. Dataset implements it and documents each method."""
     info: Manifest
     agreed: np.ndarray
@@ -50,7 +50,7 @@ class Store(Protocol):
     def fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None: ...
 
 
-class Stored(Protocol):
+class DatasetLike(Protocol):
     """A dataset or a view as blocks and epochs see it; BaseDataset documents each method.
 
     Modules import each other in the order opening, view, dataset, base, epochs, compose, blocks, stored.
@@ -100,4 +100,4 @@ class Stored(Protocol):
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]: ...
 
-    def source_of(self, shard: int) -> Tuple[Store, int]: ...
+    def source_of(self, shard: int) -> Tuple[BlockStore, int]: ...

@@ -204,7 +204,7 @@ def group_size() -> Optional[int]:
     return group.get_world_size() if group.is_available() and group.is_initialized() else None
 
 
-def dealt() -> Optional[Tuple[int, int]]:
+def accelerate_division() -> Optional[Tuple[int, int]]:
     """Return the number of ranks among which Accelerate divides a sampler's numbers, and how many numbers it takes at a time; else None.
 
     Accelerate's object that takes the numbers is found on the call stack.
@@ -264,10 +264,10 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
     def numbers(self) -> np.ndarray:
         """Return the numbers of sampler.BlockSampler; raise SamplerError if Accelerate, which divides them, would lose or repeat some."""
         numbers = super().numbers()
-        divided = dealt()
-        ranks, step = divided or (1, 1)
+        division = accelerate_division()
+        ranks, step = division or (1, 1)
         job = group_size() or int(os.environ.get("WORLD_SIZE") or 1)
-        if self.undivided and divided is None and job > 1:
+        if self.undivided and division is None and job > 1:
             self.undivided = False
             self.warn(f"each of the job's {job} ranks reads all blocks, because nobody divides them: make the BlockSampler with "
                       "num_replicas and rank (with num_replicas=1 if that is meant)", 4)

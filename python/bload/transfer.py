@@ -10,7 +10,7 @@ from . import arguments
 from .errors import DamagedError, Error, OptionError
 from .objects import StoredObjects
 from .mapping import Bytes
-from .web import Changed, Passing, Reply, WebObjects, origin_of
+from .web import ObjectChanged, Reply, TemporaryFailure, WebObjects, origin_of
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries; the pause doubles each time
 READ_AHEAD = 64 << 20
@@ -64,10 +64,10 @@ class FarOptions(NamedTuple):
     def given(self) -> Dict[str, Any]:
         """Return the arguments of bload.open that differ from the default."""
         access = self.access
-        told = {"cache": self.cache, "cache_size": self.cache_size, "read_ahead": self.read_ahead, "connections": access.connections,
+        given = {"cache": self.cache, "cache_size": self.cache_size, "read_ahead": self.read_ahead, "connections": access.connections,
                 "timeout": access.timeout, "retries": access.retries, "storage_options": access.options}
         usual = {**Access()._asdict(), **FarOptions()._asdict(), "storage_options": None}
-        return {name: value for name, value in told.items() if value != usual[name]}
+        return {name: value for name, value in given.items() if value != usual[name]}
 
 
 def far_options(cache: Any, cache_size: Any, read_ahead: Any, connections: Any, timeout: Any, retries: Any, options: Any) -> FarOptions:
@@ -106,7 +106,7 @@ def objects_of(url: str, access: Access) -> Objects:
     return StoredObjects(url, access.timeout, options)
 
 
-class Live:
+class ProcessState:
     """The state of one process, which a forked process must not share: connections, locks and request counts."""
 
     def __init__(self, objects: Objects, access: Access):
@@ -131,52 +131,52 @@ class Transfer:
 
     def __init__(self, url: str, access: Access):
         self.url, self.access = url, access
-        self.lives: Dict[int, Live] = {}
-        self.live()  # reports mistakes in URL and options early
+        self.process_states: Dict[int, ProcessState] = {}
+        self.process_state()  # reports mistakes in URL and options early
 
-    def live(self) -> Live:
+    def process_state(self) -> ProcessState:
         """Return the state of this process."""
-        own = self.lives.get(os.getpid())
+        own = self.process_states.get(os.getpid())
         if own is None:
-            own = Live(objects_of(self.url, self.access), self.access)
-            self.lives[os.getpid()] = own  # keep the parent's state: deleting it would close connections in its loop
+            own = ProcessState(objects_of(self.url, self.access), self.access)
+            self.process_states[os.getpid()] = own  # keep the parent's state: deleting it would close connections in its loop
         return own
 
     def locate(self, name: str) -> str:
         """Return the URL of an object."""
-        return self.live().objects.locate(name)
+        return self.process_state().objects.locate(name)
 
     def fetch(self, name: str, begin: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> Bytes:
         """Return bytes begin to end of an object that should have size bytes; without end all of it.
 
         Raises MissingError if it does not exist, DamagedError if it has another size, and Error if it cannot be read, also after all retries.
         """
-        live, retries = self.live(), self.access.retries
+        state, retries = self.process_state(), self.access.retries
         for tried in range(retries + 1):
             try:
-                with live.gate:
-                    reply = live.get(name, begin, end, size)
+                with state.gate:
+                    reply = state.get(name, begin, end, size)
                 break
-            except Changed as error:
+            except ObjectChanged as error:
                 raise DamagedError(f"the object has changed since the dataset was made: {error}", self.locate(name)) from None
-            except Passing as error:
+            except TemporaryFailure as error:
                 if tried == retries:
                     what = f"; {retries + 1} tries" if retries else ""
                     raise Error(f"cannot be fetched: {error}{what}", self.locate(name)) from None
                 pause(tried, error.after)
-        before = live.tags.setdefault(name, reply.tag)
+        before = state.tags.setdefault(name, reply.tag)
         if before != reply.tag:
-            live.tags[name] = f"{before} then {reply.tag}"
+            state.tags[name] = f"{before} then {reply.tag}"
         return reply.data
 
     def state(self, name: str) -> str:
         """Return what a message adds about an object whose bytes are wrong: its ETag, and whether it changed."""
-        told = self.live().tags.get(name, "")
-        return f"; it was changed while it was read (ETag {told})" if " then " in told else f" (ETag {told})" if told else ""
+        tag = self.process_state().tags.get(name, "")
+        return f"; it was changed while it was read (ETag {tag})" if " then " in tag else f" (ETag {tag})" if tag else ""
 
     def close(self) -> None:
         """Close the connections."""
-        self.live().objects.close()
+        self.process_state().objects.close()
 
 
 def pause(tried: int, least: float = 0) -> None:

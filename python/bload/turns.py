@@ -19,7 +19,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 from .calls import functions
 from .dates import fixed_date
 from .errors import DependencyError, MissingError, OptionError
-from .habits import USER, Habits
+from .habits import USER, TemplateProbe
 from .losses import NAMES, Found, Losses, unwritten
 from .messages import Chat, Message, Unusable
 from .specials import Specials
@@ -86,14 +86,14 @@ class Template:
         self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
         self.specials = Specials(self.tokenizer, self.source(None) + self.source([{}]), choices.special)
         # Some models have a second template, for chats with tools.
-        self.habits = {with_tools: Habits(self.draw) for with_tools in (False, True)}
-        self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.draw) for with_tools in (False, True)}
+        self.probes = {with_tools: TemplateProbe(self.render_text) for with_tools in (False, True)}
+        self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.render_text) for with_tools in (False, True)}
 
     def source(self, tools: Optional[List[Any]]) -> str:
         """Return the text of the template for chats with or without tools."""
         return str(self.tokenizer.get_chat_template(self.name, tools))
 
-    def draw(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
+    def render_text(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
         """Return the text of messages."""
         return self.render(Chat(messages, [], tools, {}), messages, add_generation_prompt=prompt)
 
@@ -107,7 +107,7 @@ class Template:
             before = fixed_date(day)
             self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
                 else before + written
-            texts.append(self.habits[False].text([{"role": "user", "content": "?"}, {"role": "assistant", "content": "."}]))
+            texts.append(self.probes[False].text([{"role": "user", "content": "?"}, {"role": "assistant", "content": "."}]))
         self.tokenizer.chat_template = written
         return texts[0] != texts[1]
 
@@ -143,7 +143,7 @@ class Template:
     def tokens(self, chat: Chat) -> Tokens:
         """Return the tokens of one sequence, or raise Unusable as `sequences` does."""
         counts = Counter({"nulls in arguments and tools, which are removed": chat.nulls})
-        chat = self.habits[bool(chat.tools)].adapted(chat)
+        chat = self.probes[bool(chat.tools)].adapted(chat)
         chat, found = self.specials.prepared(chat)
         counts["special tokens in contents" + {"parse": "", "split": ", which are split into the tokens of a text"}.get(
             self.choices.special, "")] = found
@@ -157,7 +157,7 @@ class Template:
             return self.marked(chat, text, wanted)._replace(counts=counts)
         ids, offsets = self.specials.encode(text)
         turns = [self.spans(chat, text, number, known) for number in wanted]
-        mask, straddling = masked(offsets, sorted(span for spans in turns for span in spans))
+        mask, straddling = mask_of(offsets, sorted(span for spans in turns for span in spans))
         counts["turns that end without an end token, by which a model learns to stop"] = \
             sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
         counts["tokens that straddle a turn's edge, and are not trained on"] = straddling
@@ -171,7 +171,7 @@ class Template:
             if self.choices.each and kind in ("reasoning", "text") and number in turns[:-1]:
                 continue        # the sequence of that turn contains it
             if kind not in self.choices.losses:
-                raise Unusable(f"lost by the template: {NAMES[kind]}", lost_fault(chat, kind, number, number in turns[:-1]))
+                raise Unusable(f"lost by the template: {NAMES[kind]}", loss_message(chat, kind, number, number in turns[:-1]))
             counts[f"chats or messages that lose {NAMES[kind]}"] = counts.get(f"chats or messages that lose {NAMES[kind]}", 0) + 1
         return found
 
@@ -184,7 +184,7 @@ class Template:
         if self.choices.special == "split":
             spans = [span for one, span in zip(mask, offsets) if one]
             ids, offsets = self.specials.encode(text)
-            mask = masked(offsets, joined(spans))[0]
+            mask = mask_of(offsets, merged(spans))[0]
         if wanted != turns:
             # A mark does not say to which turn it belongs: assign it to the turn whose range, from prefix to prefix, contains it.
             ends = dict(zip(turns, turns[1:]))
@@ -207,7 +207,7 @@ class Template:
 
     def spans(self, chat: Chat, text: str, number: int, known: Found) -> List[Span]:
         """Return where a message of the assistant is in the text of the chat; raise Unusable if a part that the template writes is elsewhere."""
-        found = self.torn_turn(chat, text, number) if number in known.torn else [self.turn(chat, text, number)]
+        found = self.divided_turn(chat, text, number) if number in known.divided else [self.turn(chat, text, number)]
         written = "".join(text[begin:end] for begin, end in found)
         kinds = [kind for kind, _ in unwritten(chat.messages[number:number + 1], None, written,
                                                [(kind, 0) for kind, lost in known.losses if lost == number])]
@@ -232,7 +232,7 @@ class Template:
             end = len(alone) if text.startswith(alone) else -1
         if begin < 0 or end < 0:
             head, tail = self.around(chat, chat.messages, number)
-            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.opened(chat, head, bare, prompt)):
+            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.ends_with_prompt(chat, head, bare, prompt)):
                 begin = len(head)
             if end < 0 and text.endswith(tail):
                 end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1], bare, prompt)
@@ -260,7 +260,7 @@ class Template:
                     return other
         return first
 
-    def torn_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
+    def divided_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
         """Return where a message is whose content follows the results of its calls: the calls, and the content."""
         message = chat.messages[number]
         if message.get("content") and message.get("tool_calls"):
@@ -286,11 +286,11 @@ class Template:
 
     def usual_prompt(self, chat: Chat) -> str:
         """Return what the generation prompt adds to a question."""
-        habits = self.habits[bool(chat.tools)]
-        bare, prompt = habits.text([USER]), habits.text([USER], prompt=True)
+        probe = self.probes[bool(chat.tools)]
+        bare, prompt = probe.text([USER]), probe.text([USER], prompt=True)
         return prompt[len(bare):] if prompt.startswith(bare) else ""
 
-    def opened(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
+    def ends_with_prompt(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
         """Return whether the text before a turn's content ends with all that the generation prompt adds, including a special token."""
         added = prompt[len(bare):] if prompt.startswith(bare) else ""
         added = added or self.usual_prompt(chat)
@@ -348,7 +348,7 @@ class Template:
             raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
 
 
-def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
+def loss_message(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
     """Return the message for a loss."""
     if number < 0:
         return f"the chat template does not write the {NAMES[kind]}: --allow-loss {kind} accepts that"
@@ -362,7 +362,7 @@ def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
     return f"{what}{shown}: --allow-loss {kind} accepts that"
 
 
-def joined(spans: List[Span]) -> List[Span]:
+def merged(spans: List[Span]) -> List[Span]:
     """Return spans in order, with those that touch merged."""
     out: List[Span] = []
     for begin, end in spans:
@@ -373,7 +373,7 @@ def joined(spans: List[Span]) -> List[Span]:
     return out
 
 
-def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:
+def mask_of(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:
     """Return 1 for each token inside a span, else 0, and how many tokens straddle an edge. Tokens and spans are in order."""
     mask, straddling, at = [0] * len(offsets), 0, 0
     for i, (begin, end) in enumerate(offsets):

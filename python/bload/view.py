@@ -19,7 +19,7 @@ from .locator import ROWS, Rows
 from .manifest import INDEX, Manifest, Source
 from .sequences import JoinedSequences
 from .shard import Shard
-from .stored import Places, Store
+from .stored import BlockStore, Places
 
 
 def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
@@ -77,11 +77,11 @@ class View(BaseDataset):
         if info.is_view:
             raise FormatError(f"this is a view, but the sources of a view must be datasets; it is the source \"{source.name}\" of the view "
                               f"{self.path}", source.path)
-        for name, told in recorded.items():
+        for name, expected in recorded.items():
             found = info.files[name].checksum if name in info.files else "missing"
-            if found != told:
+            if found != expected:
                 raise DamagedError(f"the source \"{source.name}\" is not the dataset of which the view {self.path} was made: the checksum of "
-                                   f"{name} is {found}, the view has {told}; make the view anew", source.path)
+                                   f"{name} is {found}, the view has {expected}; make the view anew", source.path)
         for field in {**self.fields, **info.fields}.values():
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
@@ -117,7 +117,7 @@ class View(BaseDataset):
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return self.composer.needs(i)
 
     def verify_files(self) -> None:
@@ -147,7 +147,7 @@ class View(BaseDataset):
         places = self.places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
         return parts.piece, places, None
 
-    def stored(self, row: int) -> Tuple[Pieces, Places]:
+    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
         entries = self.rows.of(row)
         length, nothing = self.rows.length[entries], np.zeros(len(entries), np.int64)
         pieces = Pieces(np.full(len(entries), row), self.rows.begin(entries), length, nothing)

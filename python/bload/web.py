@@ -34,7 +34,7 @@ PASSING = 408, 425, 429, 500, 502, 503, 504
 UNKNOWN_AUTHORITY = 18, 19, 20, 21
 
 
-class Passing(Exception):
+class TemporaryFailure(Exception):
     """A request failed in a way that may be temporary. after: the seconds that the server asks to wait."""
 
     def __init__(self, fault: str, after: float = 0):
@@ -42,7 +42,7 @@ class Passing(Exception):
         self.after = after
 
 
-class Changed(Exception):
+class ObjectChanged(Exception):
     """An object does not have the size that it had when the dataset was made."""
 
 
@@ -71,7 +71,7 @@ class Wanted(NamedTuple):
 Connection = http.client.HTTPConnection
 
 
-class Limited(io.RawIOBase):
+class BoundedReader(io.RawIOBase):
     """The bytes of a response from a socket: at most `most`, and not slower than SLOWEST after the first `timeout` seconds.
 
     The timeout of a socket alone would allow a byte each time, for ever.
@@ -99,13 +99,13 @@ class Limited(io.RawIOBase):
         super().close()
 
 
-class Answer(http.client.HTTPResponse):
-    """A response that is read through Limited."""
+class BoundedResponse(http.client.HTTPResponse):
+    """A response that is read through BoundedReader."""
 
     def __init__(self, sock: Any, *arguments: Any, most: int, timeout: float, **options: Any):
         super().__init__(sock, *arguments, **options)
         fp: Any = self.fp
-        self.limited, self.most = Limited(fp.detach(), SLACK, timeout), most
+        self.limited, self.most = BoundedReader(fp.detach(), SLACK, timeout), most
         self.fp = io.BufferedReader(self.limited)
 
     def begin(self) -> None:
@@ -203,7 +203,7 @@ class WebObjects:
     def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
         """Return bytes begin to end of an object that should have size bytes; without end all of it.
 
-        Raises Passing if another try may help, Changed if the object has another size, and MissingError or Error if it cannot be read.
+        Raises TemporaryFailure if another try may help, ObjectChanged if the object has another size, and MissingError or Error if it cannot be read.
         """
         url, wanted = self.locate(name), Wanted(begin, end, size)
         asked = {"User-Agent": "bload"} if end is None else {"User-Agent": "bload", "Range": f"bytes={begin}-{end - 1}"}
@@ -218,17 +218,17 @@ class WebObjects:
             url = target
         self.check_status(answer, name)
         if end is not None and answer.status == 200:
-            told = answer.headers.get("Content-Length")
-            if told is not None and told != str(size):
-                raise Changed(f"it has {told[:QUOTED]} bytes, {size} were expected")
+            length = answer.headers.get("Content-Length")
+            if length is not None and length != str(size):
+                raise ObjectChanged(f"it has {length[:QUOTED]} bytes, {size} were expected")
         elif end is not None:
             self.check_range(answer, begin, end, size)
         if end is not None and len(body) != end - begin:
-            raise Passing(f"{len(body)} of {end - begin} bytes came")
+            raise TemporaryFailure(f"{len(body)} of {end - begin} bytes came")
         return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
 
     def check_status(self, answer: http.client.HTTPResponse, name: str) -> None:
-        """Raise an exception for a status that is not a success: MissingError, Error, Changed or Passing."""
+        """Raise an exception for a status that is not a success: MissingError, Error, ObjectChanged or TemporaryFailure."""
         status, url = answer.status, self.locate(name)
         if status in (200, 206):
             return
@@ -238,27 +238,27 @@ class WebObjects:
         if status in (401, 403, 407):
             raise Error(f"access denied: {what}: check credentials, and the permission to read", url)
         if status == 416:
-            raise Changed("it is shorter than it was")
+            raise ObjectChanged("it is shorter than it was")
         if status in PASSING:
-            told = answer.headers.get("Retry-After", "")
-            raise Passing(what, float(told) if told.isdecimal() and len(told) < QUOTED else 0)
+            seconds = answer.headers.get("Retry-After", "")
+            raise TemporaryFailure(what, float(seconds) if seconds.isdecimal() and len(seconds) < QUOTED else 0)
         raise Error(what, url)
 
     @staticmethod
     def check_range(answer: http.client.HTTPResponse, begin: int, end: int, size: Optional[int]) -> None:
-        """Raise Changed for another size, and Passing for another range than the one that was requested."""
+        """Raise ObjectChanged for another size, and TemporaryFailure for another range than the one that was requested."""
         match = RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if match is None:
-            raise Passing("the answer does not say which range it is")
+            raise TemporaryFailure("the answer does not say which range it is")
         if size is not None and match.group(3) not in ("*", str(size)):
-            raise Changed(f"it has {match.group(3)} bytes, {size} were expected")
+            raise ObjectChanged(f"it has {match.group(3)} bytes, {size} were expected")
         if (int(match.group(1)), int(match.group(2)) + 1) != (begin, end):
-            raise Passing(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
+            raise TemporaryFailure(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
 
-    def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[Answer, Bytes]:
-        """Return the response to one request, and the wanted part of its body; raise Passing if the connection failed."""
+    def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[BoundedResponse, Bytes]:
+        """Return the response to one request, and the wanted part of its body; raise TemporaryFailure if the connection failed."""
         key, connection, path, kept = self.connection(url)
-        made: Any = functools.partial(Answer, most=wanted.most, timeout=self.timeout)
+        made: Any = functools.partial(BoundedResponse, most=wanted.most, timeout=self.timeout)
         connection.response_class = made
         try:
             try:
@@ -270,7 +270,7 @@ class WebObjects:
                 connection.close()  # the server had closed the idle connection: http.client opens a new one
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, BoundedResponse)
             body = answer.body(wanted)
         except Error as error:
             connection.close()
@@ -282,17 +282,17 @@ class WebObjects:
             raise Error(f"its certificate is not trusted: {error.verify_message.rstrip('.')}{hint}", url) from None
         except socket.gaierror as error:
             if error.errno != socket.EAI_NONAME:
-                raise Passing(f"the name server fails: {error.strerror}") from None
+                raise TemporaryFailure(f"the name server fails: {error.strerror}") from None
             raise Error("no host has this name", url) from None
         except Slow as error:
             connection.close()
-            raise Passing(f"the connection stalled: {error}") from None
+            raise TemporaryFailure(f"the connection stalled: {error}") from None
         except TimeoutError:
             connection.close()
-            raise Passing(f"the connection stalled: no byte in {self.timeout:g} s") from None
+            raise TemporaryFailure(f"the connection stalled: no byte in {self.timeout:g} s") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
-            raise Passing(f"the connection failed: {str(error)[:2 * QUOTED] or type(error).__name__}") from None
+            raise TemporaryFailure(f"the connection failed: {str(error)[:2 * QUOTED] or type(error).__name__}") from None
         if answer.will_close or not answer.isclosed():
             connection.close()
         else:
