@@ -1,10 +1,10 @@
-"""Reads datasets packed by bload, and views of them: fixed-size blocks of whole sequences, as numpy arrays.
+"""Read datasets packed by bload, and views of them, as numpy arrays.
 
     import bload
 
     dataset = bload.open("dataset")
     block = dataset[0]                    # a dict: frames [T, H, W, 3], cu_seqlens [S + 1], ...
-    video = dataset.sequence("a.mp4")     # one sequence, whole: frames [length, H, W, 3]
+    video = dataset.sequence("a.mp4")     # one whole sequence: frames [length, H, W, 3]
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chats to token ids and loss masks, by the chat template of a model: lines of JSON for `bload pack`.
+"""Convert chats to token ids and loss masks with the chat template of a model: lines of JSON for `bload pack`.
 
     python -m bload.chat --model DIR chats.jsonl |
         bload pack - --key input_ids --field loss_mask=loss_mask:u8 --tokenizer DIR/tokenizer.json -T 4096 -o dataset
@@ -31,7 +31,7 @@ LOST = "a worker ended early, perhaps for want of memory: try fewer --workers"
 
 
 class Result(NamedTuple):
-    """What became of a row: output, or the fault for which it is skipped, and the reason by which such are counted."""
+    """The result for a row: the output, or the fault for which the row is skipped, and the reason by which skipped rows are counted."""
 
     lines: List[str]
     fault: str = ""
@@ -42,7 +42,7 @@ class Result(NamedTuple):
 
 
 def convert(template: Template, arguments: argparse.Namespace, line: Line) -> Result:
-    """The output for a row."""
+    """Return the result for a row."""
     where = f"{line.path}:{line.number}"
     try:
         if line.fault:
@@ -60,7 +60,7 @@ def convert(template: Template, arguments: argparse.Namespace, line: Line) -> Re
 
 
 def output(line: Line, keep: List[str], chat: Chat, tokens: Tokens) -> str:
-    """The line of a sequence."""
+    """Return the output line of a sequence."""
     given = chat.keys.get("id")
     name = f"{line.path}#{line.offset}" if given is None else given
     out: Dict[str, Any] = {"id": name}
@@ -74,10 +74,10 @@ def output(line: Line, keep: List[str], chat: Chat, tokens: Tokens) -> str:
 
 
 def work(connection: Any, others: List[Any], template: Template, arguments: argparse.Namespace) -> None:
-    """A worker: converts chunks until there are no more, or the main process is gone."""
+    """Convert chunks in a worker until the main process closes the connection or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:    # inherited, and would keep the other workers waiting if the main process died
+    for other in others:    # a fork inherits these; while they are open, the other workers would not notice that the main process died
         other.close()
     try:
         while True:
@@ -87,18 +87,18 @@ def work(connection: Any, others: List[Any], template: Template, arguments: argp
 
 
 def results(template: Template, arguments: argparse.Namespace) -> Iterator[Result]:
-    """The results of all lines, in order."""
+    """Yield the results of all lines, in order."""
     if arguments.workers == 1:
         for chunk in chunks(arguments.files):
             for line in chunk:
                 yield convert(template, arguments, line)
         return
     idle = start(template, arguments)
-    busy: Dict[Any, int] = {}                   # which chunk a worker has: one, so that both never wait to send
+    busy: Dict[Any, int] = {}                   # the chunk of each worker: only one, so that worker and main process never both block in send
     done: Dict[int, List[Result]] = {}
-    first = 0                                   # the chunk whose results come next
+    first = 0                                   # the next chunk in order
     for number, chunk in enumerate(chunks(arguments.files)):
-        # As many chunks as workers may wait for an earlier one, which bounds memory.
+        # Limit how many finished chunks wait for an earlier one, which bounds memory.
         while not idle or number - first >= 2 * arguments.workers:
             idle += collect(busy, done)
             while first in done:
@@ -119,8 +119,8 @@ def results(template: Template, arguments: argparse.Namespace) -> Iterator[Resul
 
 
 def start(template: Template, arguments: argparse.Namespace) -> List[Any]:
-    """The connections to the workers."""
-    fork = multiprocessing.get_context("fork")     # the tokenizer is loaded once
+    """Start the workers and return the connections to them."""
+    fork = multiprocessing.get_context("fork")     # forked workers share the loaded tokenizer
     connections: List[Any] = []
     for _ in range(arguments.workers):
         here, there = fork.Pipe()
@@ -131,7 +131,7 @@ def start(template: Template, arguments: argparse.Namespace) -> List[Any]:
 
 
 def collect(busy: Dict[Any, int], done: Dict[int, List[Result]]) -> List[Any]:
-    """Waits until workers are done with their chunks; gives these workers. Error: one has ended."""
+    """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
     ready = wait(list(busy))
     for worker in ready:
         done[busy.pop(worker)] = received(worker)
@@ -139,6 +139,7 @@ def collect(busy: Dict[Any, int], done: Dict[int, List[Result]]) -> List[Any]:
 
 
 def received(connection: Any) -> List[Result]:
+    """Return the results that a worker sent; raise Error if it ended."""
     try:
         found: List[Result] = connection.recv()
         return found
@@ -147,7 +148,7 @@ def received(connection: Any) -> List[Result]:
 
 
 class Tolerance:
-    """--max-failed: a number of chats, or a percentage, which is known at the end."""
+    """The value of --max-failed: a number of chats, or a percentage, which can only be checked at the end."""
 
     def __init__(self, text: str):
         number = float(text[:-1]) if text.endswith("%") else int(text)
@@ -156,13 +157,14 @@ class Tolerance:
         self.percent, self.number = text.endswith("%"), number
 
     def exceeded(self, skipped: int, total: Optional[int]) -> bool:
-        """total: of all chats, once it is known."""
+        """Return whether too many chats were skipped. `total` is the number of all chats, once it is known."""
         if self.percent:
             return total is not None and skipped * 100 > self.number * total
         return skipped > self.number
 
 
 def variable(text: str) -> Tuple[str, Any]:
+    """Parse NAME=VALUE; VALUE is JSON, or else text."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise ValueError(text)
@@ -173,6 +175,7 @@ def variable(text: str) -> Tuple[str, Any]:
 
 
 def losses(text: str) -> List[str]:
+    """Parse the list of --allow-loss."""
     found = text.split(",")
     if not set(found) <= set(KINDS):
         raise ValueError(text)
@@ -180,12 +183,14 @@ def losses(text: str) -> List[str]:
 
 
 def at_least_one(text: str) -> int:
+    """Parse a number from 1."""
     if int(text) < 1:
         raise ValueError(text)
     return int(text)
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     made = Parser(prog="python -m bload.chat", description="Chats to token ids and loss masks: lines of JSON with id, "
                                    "input_ids and loss_mask on standard output, for bload pack.", allow_abbrev=False)
     add = made.add_argument
@@ -213,6 +218,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def say(text: str) -> None:
+    """Write a line to standard error."""
     print(f"bload.chat: {text}", file=sys.stderr, flush=True)
 
 
@@ -225,6 +231,7 @@ class Totals:
         self.counts: Dict[str, int] = Counter()
 
     def add(self, result: Result) -> None:
+        """Count the result for a row."""
         if result.fault:
             self.skipped += 1
             self.reasons[result.reason] += 1
@@ -237,6 +244,7 @@ class Totals:
             self.counts[name] += count
 
     def report(self, is_quiet: bool) -> None:
+        """Write the summary; losses and changes are written even if quiet."""
         for name, count in self.counts.items():
             if count:
                 say(f"{name}: {count}")
@@ -250,7 +258,7 @@ class Totals:
 
 
 def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> int:
-    """Writes all output; gives the number of chats that were skipped. Error: more of them than allowed, or a worker ended."""
+    """Write all output and return the number of skipped chats; raise Error if more of them were skipped than allowed, or a worker ended."""
     totals = Totals()
     for result in results(template, arguments):
         totals.add(result)
@@ -269,6 +277,7 @@ def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> i
 
 
 def main(argv: Optional[List[str]] = None) -> int:
+    """Run a command line and return the exit status."""
     options = parser()
     arguments = options.parse_args(argv)
     if arguments.turns == "each" and (arguments.train_on != "assistant" or arguments.pairs):
@@ -290,7 +299,7 @@ def main(argv: Optional[List[str]] = None) -> int:
             skipped = write(template, arguments, out)
         except (Error, OSError, MemoryError, KeyboardInterrupt) as error:
             if not isinstance(error, BrokenPipeError):
-                # A reader of the pipe must not take what came for all.
+                # Tell the reader of the pipe that the output is not complete.
                 why = str(error) or type(error).__name__
                 out.write(json.dumps({"error": f"bload.chat ended early: {why}"}).encode() + b"\n")
                 out.flush()
@@ -298,7 +307,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         out.flush()
         return 3 if skipped else 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # what is buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # discard the buffered output, so that Python's exit does not fail
         say("nobody reads the output any more")
     except KeyboardInterrupt:
         say("interrupted")

@@ -10,10 +10,10 @@ sequences that failed while packing count in neither: results of total steps lea
 For text, "field" names the tokens. Two more fields of the dataset, with one value for each token, not shifted, can say what to learn:
 "labels" names the targets, -100 for none; "loss_mask" names a mask that is 0 where nothing is learned. Both can be used together.
 
-Of a dataset with an overlap, batches have the entry "repeated": the steps at the start of a piece that the piece before has, too. They are
-context: no target is among them, so that each step is learned once.
+If a dataset has an overlap, batches have the entry "repeated": the number of steps at the start of a piece that repeat the end of the
+previous piece. These steps are context: they are not targets, so that each step is learned once.
 
-bload.Error: the batch lacks an entry, or a loss mask has weights that the result cannot express.
+All functions raise bload.Error if the batch lacks an entry, or a loss mask has weights that the result cannot express.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
 
-# Labels that cross entropy ignores: the default of torch's ignore_index.
+# The label that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100
 
 
@@ -42,8 +42,8 @@ REMOVED = "it is empty. The Trainer of Transformers removes what a model does no
 # --- common parts -------------------------------------------------------------------------------------------------
 
 class Packed(NamedTuple):
-    """The places of the sequences in a batch. Step t of block b has the number b * T + t."""
-    shape: Tuple[int, ...]  # of results with one value per step: (B, T), or (T,) for a single block
+    """The positions of the sequences in a batch. Step t of block b has the number b * T + t."""
+    shape: Tuple[int, ...]  # the shape of results with one value per step: (B, T), or (T,) for a single block
     B: int
     T: int
     block: np.ndarray     # I64 [n]: the block of each sequence
@@ -51,35 +51,35 @@ class Packed(NamedTuple):
     step: np.ndarray      # I64 [total]: the number of each step, ascending
     position: np.ndarray  # I64 [total]: its position in the sequence, from 0
     owner: np.ndarray     # I64 [total]: its sequence, from 0 to n - 1
-    repeated: np.ndarray  # BOOL [total]: whether it is also in the piece before; empty: no step is
+    repeated: np.ndarray  # BOOL [total]: whether the previous piece contains the step, too; empty if no step is repeated
 
     def cu_seqlens(self) -> np.ndarray:
-        """I32 [n + 1]: boundaries of the sequences after all other steps are removed."""
+        """Return the boundaries of the sequences after all other steps are removed: I32 [n + 1]."""
         return np.concatenate(([0], np.cumsum(self.length))).astype(np.int32)
 
-    def one(self) -> "Packed":
-        """The first step alone, as the only sequence: for consumers that take no batch without steps."""
+    def first_step(self) -> "Packed":
+        """Return the first step alone, as the only sequence, for consumers that cannot take a batch without steps."""
         zero = np.zeros(1, np.int64)
         return self._replace(block=zero, length=zero + 1, step=zero, position=zero, owner=zero, repeated=np.zeros(0, np.bool_))
 
     def longest(self) -> int:
-        """Steps of the longest sequence; 0 if there is none."""
+        """Return the steps of the longest sequence, 0 if there is none."""
         return int(self.length.max(initial=0))
 
     def number(self) -> np.ndarray:
-        """I64 [total]: the number of the sequence in its block, from 1."""
+        """Return the number of the sequence of each step in its block, from 1: I64 [total]."""
         first = np.searchsorted(self.block, self.block)
         numbers: np.ndarray = (np.arange(len(self.block)) - first + 1)[self.owner]
         return numbers
 
     def spread(self, values: Any, dtype: type, elsewhere: int = 0) -> np.ndarray:
-        """[B, T]: values [total] at the steps of sequences, elsewhere at all others."""
+        """Return an array [B, T] with values [total] at the steps of sequences, and `elsewhere` at all other steps."""
         out: np.ndarray = np.full(self.B * self.T, elsewhere, dtype)
         out[self.step] = values
         return out.reshape(self.shape)
 
     def flat(self, batch: Batch, field: str) -> np.ndarray:
-        """[B * T, ...]: a field, its blocks concatenated. Error: the batch has no such field."""
+        """Return a field with its blocks concatenated, [B * T, ...]; raise Error if the batch has no such field."""
         if field not in batch:
             raise Error(f"the batch has no \"{field}\": {', '.join(batch)}")
         values = np.asarray(batch[field])
@@ -87,14 +87,14 @@ class Packed(NamedTuple):
 
 
 def has_axis(name: str, value: Any, axis: int) -> bool:
-    """Whether an entry, if it is no table, has this axis, which counts steps or sequences. JPEG files, which are lists, have none."""
+    """Return whether an entry that is not a table has this axis, which counts steps or sequences. JPEG files, which are lists, have none."""
     return name not in TABLES and not isinstance(value, list) and np.ndim(value) > axis
 
 
 def steps_of(batch: Batch) -> int:
-    """T, from the fields. Other entries, such as attributes, have one value for each sequence, of which there are at most T.
+    """Return T, which the fields determine: other entries, such as attributes, have one value per sequence, and no more than T of them.
 
-    Error: the batch lacks a table, or has no field.
+    Raises Error if the batch lacks a table, or has no field.
     """
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
@@ -108,13 +108,13 @@ def steps_of(batch: Batch) -> int:
 
 
 def fields_of(batch: Batch) -> List[str]:
-    """The names of the entries with one value per step."""
+    """Return the names of the entries with one value per step."""
     axis, T = np.ndim(batch["cu_seqlens"]) - 1, steps_of(batch)
     return [name for name, value in batch.items() if has_axis(name, value, axis) and np.shape(value)[axis] == T]
 
 
 def pack(batch: Batch) -> Packed:
-    """The places of a batch's sequences. Error: it lacks a table, or has no field."""
+    """Return the positions of a batch's sequences; raise Error if it lacks a table, or has no field."""
     T, axis = steps_of(batch), np.ndim(batch["cu_seqlens"]) - 1
     starts, lengths = np.atleast_2d(batch["cu_seqlens"])[:, :-1], np.atleast_2d(batch["length"])
     B = len(starts)
@@ -123,13 +123,13 @@ def pack(batch: Batch) -> Packed:
     owner = np.repeat(np.arange(len(length)), length)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
     first = block * T + starts[block, place]
-    again = np.atleast_2d(batch["repeated"])[block, place] if "repeated" in batch else np.zeros(0, np.int64)
-    repeated = position < again[owner] if again.any() else np.zeros(0, np.bool_)
+    repeated_steps = np.atleast_2d(batch["repeated"])[block, place] if "repeated" in batch else np.zeros(0, np.int64)
+    repeated = position < repeated_steps[owner] if repeated_steps.any() else np.zeros(0, np.bool_)
     return Packed((B, T) if axis else (T,), B, T, block, length, first[owner] + position, position, owner, repeated)
 
 
 def as_tensors(value: Any, torch: Any) -> Any:
-    """A result with its arrays as tensors."""
+    """Return a result with its arrays as tensors, which share their memory."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, dict):
@@ -140,9 +140,10 @@ def as_tensors(value: Any, torch: Any) -> Any:
 
 
 def contract(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Lets a function of arrays also take tensors, and then return tensors. Does not import torch."""
+    """Let a function of arrays also take tensors, and then return tensors, without importing torch."""
     @functools.wraps(function)
     def either(batch: Batch, *arguments: Any, **options: Any) -> Result:
+        """Call the function with arrays, and return tensors if the batch has tensors."""
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(batch.get("cu_seqlens"), torch.Tensor):
             return function(batch, *arguments, **options)
@@ -154,7 +155,7 @@ def contract(function: Callable[..., Result]) -> Callable[..., Result]:
 
 def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], loss_mask: Optional[str],
             separator: int = IGNORED) -> np.ndarray:
-    """I64 [total]: the target of each step, or the separator if there is none. Error: a loss mask with values other than 0 and 1."""
+    """Return the target of each step, I64 [total], or the separator where there is none; raise Error if a loss mask is not 0 or 1."""
     given: np.ndarray = packed.flat(batch, labels or field)[packed.step].astype(np.int64)
     if labels and separator != IGNORED:
         given[given == IGNORED] = separator
@@ -169,7 +170,7 @@ def targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], los
 
 
 def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
-    """[total]: for each step the value of the next one; last at the end of each sequence."""
+    """Return for each step the value of the next step, [total]; `last` at the end of each sequence."""
     out = np.full_like(values, last)
     inside = np.flatnonzero(packed.owner[1:] == packed.owner[:-1])
     out[inside] = values[inside + 1]
@@ -177,7 +178,7 @@ def next_step(packed: Packed, values: np.ndarray, last: int) -> np.ndarray:
 
 
 def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
-    """For each block, I64: the start of every used place, the end of the last one, and T if it differs from that."""
+    """Return for each block, as I64, the start of every used slot, the end of the last one, and T if it differs from that."""
     out: List[np.ndarray] = []
     for cu, used in zip(np.atleast_2d(batch["cu_seqlens"]), np.atleast_1d(batch["num_sequences"])):
         edges = cu[:used + 1].astype(np.int64) if used else np.zeros(1, np.int64)
@@ -189,10 +190,15 @@ def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
 
 @contract
 def flash_attention(batch: Batch) -> Dict[str, Any]:
-    """For flash_attn_varlen_func and torch's varlen attention.
+    """Return the arguments of flash_attn_varlen_func and of torch's varlen attention.
 
-    Gives cu_seqlens I32 [n + 1], max_seqlen int and indices I64 [total], the numbers of the steps of sequences. Take queries, keys and
-    values at these steps: `x.flatten(0, 1)[indices]`. Remove the other steps, because the kernels write no output for them.
+    Take queries, keys and values at the indices: `x.flatten(0, 1)[indices]`. Remove the other steps, because the kernels write no output
+    for them.
+
+    Returns
+    -------
+    dict
+        cu_seqlens I32 [n + 1], max_seqlen int, and indices I64 [total], the numbers of the steps of sequences.
     """
     packed = pack(batch)
     return {"cu_seqlens": packed.cu_seqlens(), "max_seqlen": packed.longest(), "indices": packed.step}
@@ -202,26 +208,28 @@ def flash_attention(batch: Batch) -> Dict[str, Any]:
 def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
                  loss_mask: Optional[str] = None, mask: Optional[str] = None, config: Any = None,
                  max_mask_bytes: int = 1 << 30) -> Dict[str, Any]:
-    """For `model(**result)` of transformers: what DataCollatorWithFlattening gives with the arguments of flash attention and seq_idx.
+    """Return the arguments of `model(**result)` in transformers, as DataCollatorWithFlattening makes them for flash attention, with seq_idx.
 
-    Without an attention_mask and without a cache, most models keep the sequences apart by position_ids. Others do so by mask="4d", others
-    not at all: docs/training.md has a table of all, and bload.transformers.check_isolation tries a model. Give no other attention_mask:
-    with one of ones and zeros, tokens attend to the sequences before their own.
+    Without an attention_mask and without a cache, most models separate the sequences by position_ids. Some need mask="4d", and some cannot
+    separate them at all: docs/training.md has a table, and bload.transformers.check_isolation tests a model. Pass no other
+    attention_mask: with one of ones and zeros, tokens attend to the previous sequences.
 
     Parameters
     ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
     field, labels, loss_mask : str
-        Fields of the batch; see above.
+        Fields of the batch; see the module.
     separator : int
         The first label of each sequence. Labels are not shifted, because the models do that.
     mask : None or "4d"
-        "4d" adds attention_mask: masks that let each step attend to the steps before it in its own sequence, and that have the windows of
-        the model. None is added for flash attention, which takes the boundaries. The batch is one row, so masks grow with the square of
-        all its steps.
+        "4d" adds attention_mask: masks that let each step attend to the earlier steps of its own sequence, within the windows of the model.
+        Nothing is added for flash attention, which takes the boundaries. The batch is one row, so masks grow with the square of all its
+        steps.
     config : object
-        The model's `model.config`, which says for mask="4d" which masks it takes. Without it: one mask for eager attention.
+        The model's `model.config`, which says for mask="4d" which masks the model takes. Without it: one mask for eager attention.
     max_mask_bytes : int
-        Most bytes of all masks of a batch.
+        The most bytes of all masks of a batch.
 
     Returns
     -------
@@ -229,20 +237,20 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
         input_ids, labels, position_ids I64 [1, total]; seq_idx I32 [1, total]; cu_seq_lens_q, cu_seq_lens_k I32 [n + 1]; max_length_q,
         max_length_k int; use_cache False. With mask="4d" also attention_mask: [1, 1, total, total], BOOL for sdpa (True: attends), F32 for
         eager attention (0: attends), or a dict of these by the type of layer. A batch without sequences gives one step without a label,
-        so that this rank takes part in the step of the others: divide the sum of the losses by the job's labels, because the mean of
-        none is NaN.
+        so that this rank takes part in the step of the others: divide the sum of the losses by the labels of the job, because the mean of
+        no loss is NaN.
 
     Raises
     ------
     bload.OptionError
-        The model keeps the sequences apart by no mask, takes masks of another form, or the masks are larger than max_mask_bytes.
+        No mask separates the sequences in this model, the model takes masks of another form, or the masks exceed max_mask_bytes.
     """
     if mask not in (None, "4d"):
         raise OptionError(f"mask must be None or \"4d\", not {mask!r}")
     packed = pack(batch)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask, separator)
     if len(packed.step) == 0:
-        packed, given = packed.one(), np.full(1, separator)
+        packed, given = packed.first_step(), np.full(1, separator)
     boundary = packed.cu_seqlens()
     result = {
         "input_ids": tokens[packed.step].astype(np.int64)[None],
@@ -261,14 +269,16 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
 
 @contract
 def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
-    """For `model(**result)` of transformers: each sequence in a row of its own. For models that nothing else keeps the sequences apart in.
+    """Return the arguments of `model(**result)` in transformers with each sequence in its own row, for models that need this separation.
 
     Rows are padded at the end, so the model computes n times the longest sequence instead of the batch's blocks.
 
     Parameters
     ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
     field, labels, loss_mask : str
-        Fields of the batch; see above.
+        Fields of the batch; see the module.
 
     Returns
     -------
@@ -279,7 +289,7 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
     packed = pack(batch)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask)
     if len(packed.step) == 0:
-        packed, given = packed.one(), np.full(1, IGNORED)
+        packed, given = packed.first_step(), np.full(1, IGNORED)
     shape = len(packed.length), packed.longest()
     result = {"input_ids": np.zeros(shape, np.int64), "labels": np.full(shape, IGNORED), "attention_mask": np.zeros(shape, np.int64)}
     for name, values in (("input_ids", tokens[packed.step]), ("labels", given), ("attention_mask", 1)):
@@ -288,7 +298,7 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 
 
 def places_of(batch: Batch, name: str) -> np.ndarray:
-    """[n]: an attribute of each sequence. Error: the batch has no such entry, or it has not one number for each place of a block."""
+    """Return an attribute of each sequence, [n]; raise Error if the batch lacks it, or it has not one number per slot of a block."""
     if name not in batch:
         raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
     values, lengths = np.atleast_2d(batch[name]), np.atleast_2d(batch["length"])
@@ -299,20 +309,28 @@ def places_of(batch: Batch, name: str) -> np.ndarray:
 
 @contract
 def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
-    """A number of each sequence, such as a weight, a reward or a label that `bload pack --keep weight:number` stored.
+    """Return a number of each sequence, such as a weight, a reward or a label that `bload pack --keep weight:number` stored.
 
     Parameters
     ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
     name : str
         The attribute: an entry [B, S] of the batch.
-    per : "sequence" or "step"
-        What has a value.
+    per : {"sequence", "step"}
+        Whether to return one value per sequence or one per step.
 
     Returns
     -------
     array or tensor
-        Of sequences [n], in the order of padded's rows and of cu_seq_lens_q of hugging_face; a batch without sequences gives one 0, as they
-        give one step. Of steps [B, T], the value of the step's sequence; 0 in padding, so that a loss of each step can be multiplied by it.
+        Per sequence [n], in the order of padded's rows and of cu_seq_lens_q of hugging_face; a batch without sequences gives one 0, because
+        those functions give one step. Per step [B, T], the value of the step's sequence; 0 in padding, so that the losses of all steps can be
+        multiplied by it.
+
+    Raises
+    ------
+    bload.OptionError
+        `per` has another value.
     """
     if per not in ("sequence", "step"):
         raise OptionError(f"per must be \"sequence\" or \"step\", not {per!r}")
@@ -326,11 +344,23 @@ def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
 @contract
 def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
         loss_mask: Optional[str] = None, attributes: Sequence[str] = ()) -> List[Dict[str, List[Any]]]:
-    """The examples that TRL's SFTTrainer makes from packed text: a list with one dict per block.
+    """Return the examples that TRL's SFTTrainer makes from packed text.
 
-    Each has lists of int: input_ids, the tokens of the block's sequences, and seq_lengths, which add up to len(input_ids). If labels or
-    loss_mask is given, or the dataset has an overlap, it also has labels. Of each of the attributes it has a list, with a number for each of
-    seq_lengths.
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module.
+    attributes : sequence of str
+        Attributes of the sequences to add.
+
+    Returns
+    -------
+    list of dict
+        One per block, with lists of int: input_ids, the tokens of the block's sequences, and seq_lengths, whose sum is len(input_ids). If
+        labels or loss_mask is given, or the dataset has an overlap, also labels. For each attribute a list with a number for each of
+        seq_lengths.
     """
     packed = pack(batch)
     inside = packed.block[packed.owner]
@@ -349,10 +379,14 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 
 @contract
 def numbered_mask(batch: Batch) -> np.ndarray:
-    """The attention mask of Axolotl's multipack and NeMo AutoModel's packing: I64 [B, T].
+    """Return the attention mask of Axolotl's multipack and NeMo AutoModel's packing.
 
-    1 in the steps of a block's first sequence, 2 in those of its second, and so on; 0 in padding. Unmodified models of transformers do
-    not separate sequences by it: to them, all numbers but 0 are the same.
+    Unmodified models of transformers do not separate sequences by it: to them, all numbers but 0 are the same.
+
+    Returns
+    -------
+    I64 [B, T]
+        1 in the steps of a block's first sequence, 2 in those of its second, and so on; 0 in padding.
     """
     packed = pack(batch)
     return packed.spread(packed.number(), np.int64)
@@ -361,10 +395,22 @@ def numbered_mask(batch: Batch) -> np.ndarray:
 @contract
 def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
               loss_mask: Optional[str] = None) -> Dict[str, Any]:
-    """The packs of torchtune's PackedDataset, B of them in one dict.
+    """Return B packs of torchtune's PackedDataset in one dict.
 
-    Gives tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 that add up to T each: padding is one more
-    entry. In padding, positions keep counting. Labels are the separator in padding and at the first token of each sequence.
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module.
+    separator : int
+        The label in padding and at the first token of each sequence.
+
+    Returns
+    -------
+    dict
+        tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 with the sum T each: padding is one more entry. In
+        padding, positions keep counting.
     """
     packed = pack(batch)
     given = targets(packed, batch, field, labels, loss_mask, separator)
@@ -384,14 +430,24 @@ def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None,
 @contract
 def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
              loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
-    """The values from which Megatron makes its packed parameters (PackedSeqParams, thd).
+    """Return the values from which Megatron makes its packed parameters (PackedSeqParams, thd).
 
-    Gives tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B].
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module.
 
-    Labels are shifted: each is the target of the next step, or 0 if there is none. loss_mask is 0 where there is no target: at the
-    end of each sequence and in padding, too. Elsewhere it is 1, or the next step's weight in the given loss mask. In cu_seqlens,
-    padding counts as the last sequence: the boundaries end with T, repeated to the end of the row. Pass the row of one block as
-    cu_seqlens_q and cu_seqlens_kv, because a micro batch has one block.
+    Returns
+    -------
+    dict
+        tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B].
+
+        Labels are shifted: each is the target of the next step, or 0 if there is none. loss_mask is 0 where there is no target, which
+        includes the end of each sequence and padding. Elsewhere it is 1, or the next step's weight in the given loss mask. In cu_seqlens,
+        padding counts as the last sequence: the boundaries end with T, repeated to the end of the row. Pass the row of one block as
+        cu_seqlens_q and cu_seqlens_kv, because a micro batch has one block.
     """
     packed = pack(batch)
     following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
@@ -414,9 +470,20 @@ def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, 
 
 @contract
 def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
-    """The result of Grain's packing. For each field NAME, by default all: NAME [B, T, ...], NAME_segment_ids and NAME_positions I32 [B, T].
+    """Return the result of Grain's packing.
 
-    Segments count from 1 in each block; 0 is padding.
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    *fields : str
+        The fields to return; all by default.
+
+    Returns
+    -------
+    dict
+        For each field NAME: NAME [B, T, ...], NAME_segment_ids and NAME_positions I32 [B, T]. Segments count from 1 in each block; 0 is
+        padding.
     """
     packed = pack(batch)
     out: Dict[str, np.ndarray] = {}
@@ -431,10 +498,20 @@ def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
 @contract
 def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
             loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
-    """MaxText's batch of packed text: inputs and targets, each with _segmentation and _position, all I32 [B, T].
+    """Return MaxText's batch of packed text.
 
-    Targets are shifted: each is the target of the next step. targets_segmentation, which MaxText uses as the loss mask, is 0 at the
-    end of each sequence and wherever there is no target.
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module.
+
+    Returns
+    -------
+    dict
+        inputs and targets, each with _segmentation and _position, all I32 [B, T]. Targets are shifted: each is the target of the next step.
+        targets_segmentation, which MaxText uses as the loss mask, is 0 at the end of each sequence and wherever there is no target.
     """
     packed = pack(batch)
     following = next_step(packed, targets(packed, batch, field, labels, loss_mask), IGNORED)
@@ -452,10 +529,15 @@ def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *
 
 @contract
 def reset_table(batch: Batch) -> Union[List[np.ndarray], np.ndarray]:
-    """The reset table of BLoad: for each block, the steps at which to reset the state of a recurrent model, I64 [num_sequences].
+    """Return the reset table of BLoad: for each block, the steps at which to reset the state of a recurrent model.
 
-    A list of B arrays, or one array for a single block. A failed sequence keeps its entry. Padding after the last sequence has none, so
-    the state at the end of a block includes the padding. For the steps of sequences alone, use flash_attention.
+    A failed sequence keeps its entry. Padding after the last sequence has none, so the state at the end of a block includes the padding. For
+    the steps of sequences alone, use flash_attention.
+
+    Returns
+    -------
+    list of B arrays I64 [num_sequences], or one array for a single block
+        Steps from the start of the block, ascending.
     """
     used = np.atleast_1d(batch["num_sequences"])
     starts = [cu[:n].astype(np.int64) for cu, n in zip(np.atleast_2d(batch["cu_seqlens"]), used)]

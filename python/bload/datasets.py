@@ -1,4 +1,4 @@
-"""Blocks of tokens as a Dataset of Hugging Face's datasets, which TRL's SFTTrainer trains from."""
+"""Blocks of tokens as a Dataset of Hugging Face's package datasets, from which TRL's SFTTrainer trains."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence
@@ -17,7 +17,7 @@ except ImportError as error:
 
 
 class Examples:
-    """Makes examples of the numbers of blocks; the transform of a Dataset."""
+    """The transform of a Dataset, which makes examples from the numbers of blocks."""
 
     def __init__(self, dataset: BaseDataset, field: str, labels: Optional[str], loss_mask: Optional[str], attributes: Sequence[str]):
         self.dataset, self.field, self.labels, self.loss_mask, self.attributes = dataset, field, labels, loss_mask, tuple(attributes)
@@ -29,7 +29,7 @@ class Examples:
 
 
 def filled(dataset: BaseDataset) -> np.ndarray:
-    """The numbers of the blocks that have a sequence which did not fail while packing: I64 [n]."""
+    """Return the numbers of the blocks with a sequence that did not fail while packing: I64 [n]."""
     index, failed = dataset.index, dataset.manifest.get("failed", 0)
     sound = np.ones(index.pieces, np.int64)
     if failed:
@@ -42,27 +42,45 @@ def filled(dataset: BaseDataset) -> np.ndarray:
 
 def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None,
            attributes: Sequence[str] = ()) -> "datasets.Dataset":
-    """The blocks of a dataset or view, as the examples that SFTTrainer makes when it packs: a Dataset with a row for each block.
+    """Return the blocks of a dataset or view as the examples that SFTTrainer makes when it packs.
 
         training = SFTConfig(padding_free=True, max_length=None, remove_unused_columns=False,
                              dataset_kwargs={"skip_prepare_dataset": True})
         SFTTrainer(model, training, train_dataset=bload.datasets.packed("dataset"))
 
-    A row has lists of int: input_ids, the tokens of the block's sequences without padding, and seq_lengths, which add up to as many. With
-    labels or loss_mask, names of fields with one value for each token, or an overlap of the dataset, it also has labels, -100 where nothing
-    is learned. attributes names numbers of sequences, as `bload pack --keep weight:number` stores them: the row has a list of each, with
-    one for each of seq_lengths.
+    Rows are made when they are read; only 8 bytes per block are held in memory. The Dataset can be shuffled, selected from, pickled and read
+    by workers; map() and save_to_disk() would write all of it. Blocks without a sequence are left out, because SFTTrainer's collator fails on
+    an empty row: there may be fewer rows than blocks.
 
-    Rows are made when they are read, and nothing is copied before: with 8 bytes a block in memory. Such a Dataset can be shuffled,
-    selected from, pickled and read by workers; map() and save_to_disk() would write all of it. Blocks without a sequence are left out,
-    because SFTTrainer's collator fails on an empty row: rows then are fewer than blocks.
+    Parameters
+    ----------
+    path : path-like or str
+        A dataset or view, or its URL.
+    field : str
+        The field with the tokens.
+    labels, loss_mask : str, optional
+        Fields with one value for each token; see bload.contracts.
+    attributes : sequence of str
+        Attributes of the sequences to add, which `bload pack --keep weight:number` stores.
 
-    OptionError: no such field or attribute, or one that has not one integer a step. Error: no block has a sequence.
+    Returns
+    -------
+    datasets.Dataset
+        A row for each block, with lists of int: input_ids, the tokens of the block's sequences without padding, and seq_lengths, whose sum
+        is their number. With labels, loss_mask or an overlap of the dataset also labels, -100 where nothing is learned. For each attribute a
+        list with a value for each of seq_lengths.
+
+    Raises
+    ------
+    OptionError
+        There is no such field or attribute, or the field has not one integer per step.
+    Error
+        No block has a sequence.
     """
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
-    for name, told in dataset.fields.items():
-        if name in dataset.options.fields and (told.shape or told.dtype.kind not in "iub"):
-            raise OptionError(f"field \"{name}\" is {told.dtype}{list(told.shape)}, not one integer a step", dataset.path)
+    for name, known_field in dataset.fields.items():
+        if name in dataset.options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
+            raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer a step", dataset.path)
     for name in attributes:
         if name not in dataset.info.attributes:
             raise OptionError(f"no attribute \"{name}\": {', '.join(dataset.info.attributes) or 'it has none'}", dataset.path)

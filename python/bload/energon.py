@@ -24,8 +24,15 @@ IDS = "ids.json"
 
 @edataclass
 class BlockSample(Sample):
-    """arrays: the fields and tables of a block by name, as tensors; [B, ...] in a batch. ids: of the sequence in each place, "" where
-    there is none; None if they were not exported; in a batch a list of that."""
+    """A block as a sample.
+
+    Attributes
+    ----------
+    arrays : dict of tensor
+        The fields and tables of the block by name; [B, ...] in a batch.
+    ids : list of str or None
+        The id of the sequence in each slot, "" in an unused slot; None if ids were not exported. In a batch a list of these.
+    """
 
     arrays: Dict[str, torch.Tensor]
     ids: Optional[List[str]] = None
@@ -33,12 +40,12 @@ class BlockSample(Sample):
 
 @stateless
 def cook(sample: Dict[str, Any]) -> BlockSample:
-    """Makes a sample of the members of a tar file that share a key."""
+    """Return a sample made of the members of a tar file that share a key."""
     arrays = {name[:-len(SUFFIX)]: tensor(value) for name, value in sample.items() if name.endswith(SUFFIX)}
     return BlockSample(**basic_sample_keys(sample), arrays=arrays, ids=sample.get(IDS))
 
 
 class BlockEncoder(DefaultTaskEncoder):
-    """Gives BlockSamples; a subclass can go on from there, as with any task encoder."""
+    """A task encoder that yields BlockSamples; a subclass can extend it like any task encoder."""
 
     cookers = [Cooker(cook)]

@@ -1,18 +1,18 @@
-"""LeRobot datasets as sources of the tool.
+"""Prepare LeRobot datasets for bload pack.
 
     python -m bload.lerobot DIR -o DIR2
     bload pack -c DIR2/fields.yaml -o OUT
 
 A LeRobot dataset of version 3 has many episodes in each Parquet and MP4 file. DIR2 gets, for every episode, an array of each column
-(arrays/FIELD/episode_000000.npy), and a line for each camera that says which frames of an MP4 file it has (clips/FIELD.csv); the videos
-stay where they are. Tables and videos are compared with each other, and what does not agree is refused. Rows are counted over all data
-files in the order of their names, and frames are found by their times in the MP4 file, as LeRobot's own reader does both.
+(arrays/FIELD/episode_000000.npy), and for each camera a line that gives its frames in an MP4 file (clips/FIELD.csv); the videos
+are not copied. Tables and videos are compared with each other, and a contradiction is an error. Rows are counted over all data
+files in the order of their names, and frames are found by their times in the MP4 file, as LeRobot's own reader does.
 
-fields.yaml is written last, by rename: without it DIR2 is not complete. In memory are the table of episodes, the rows of one episode and
-some thousand more, and the times of one video.
+fields.yaml is written last, by rename: a DIR2 without it is not complete. Memory holds the table of episodes, the rows of one episode
+and some thousand more, and the times of one video.
 
-lerobot_info.py (what features there are) -> lerobot_episodes.py -> lerobot_videos.py (frames of the cameras), lerobot_data.py (arrays and
-images) -> lerobot_output.py (what is beside them).
+lerobot_info.py (which features there are) -> lerobot_episodes.py -> lerobot_videos.py (frames of the cameras), lerobot_data.py (arrays and
+images) -> lerobot_output.py (the other files).
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._core.lerobot_videos import camera_clips
 
 
 class Report(NamedTuple):
-    """What was written. notes: what is not as one would expect, in sentences."""
+    """What was written. notes: sentences about anything unexpected."""
     episodes: int
     frames: int
     fields: List[str]
@@ -41,10 +41,34 @@ class Report(NamedTuple):
 
 
 def convert(root: str, out: str, columns: Optional[Sequence[str]] = None) -> Report:
-    """Writes what bload pack needs to read a LeRobot dataset, at root, into the directory out, which is empty or not there.
+    """Write the files that bload pack needs to read a LeRobot dataset.
 
-    columns: the features to take, cameras included; by default all but LeRobot's bookkeeping. MissingError, DamagedError, FormatError (of
-    another version), OptionError, DependencyError (no pyarrow).
+    Parameters
+    ----------
+    root : str
+        The folder of the LeRobot dataset, which has meta/info.json.
+    out : str
+        The directory to write, which is empty or does not exist.
+    columns : sequence of str, optional
+        The features to convert, cameras included; by default all but LeRobot's bookkeeping.
+
+    Returns
+    -------
+    Report
+        The numbers of episodes and frames, the fields, and notes for the user.
+
+    Raises
+    ------
+    MissingError
+        A file does not exist.
+    DamagedError
+        A file is damaged, or contradicts another one.
+    FormatError
+        The dataset has another version, or a form that bload does not read.
+    OptionError
+        A column does not exist, or `out` is not empty.
+    DependencyError
+        pyarrow is not installed.
     """
     arrow()
     notes: List[str] = []
@@ -77,10 +101,12 @@ def convert(root: str, out: str, columns: Optional[Sequence[str]] = None) -> Rep
 
 
 def say(text: str) -> None:
+    """Write a line to standard error."""
     print(f"bload.lerobot: {text}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run a command line and return the exit status."""
     parser = Parser(prog="python -m bload.lerobot", description="Make a LeRobot dataset (v3) ready for bload pack -c "
                                      "DIR2/fields.yaml: arrays and lists of clips of its episodes.")
     parser.add_argument("dataset", metavar="DIR", help="the dataset: the folder that has meta/info.json")

@@ -24,21 +24,23 @@ try:
 except ImportError:
     pyarrow = None
 
-HELD = 2  # bytes of the last line that are written at the very end
+HELD = 2  # how many bytes of the last line are held back until the end
 
 
 def say(text: str) -> None:
+    """Write a line to standard error."""
     print(f"bload.parquet: {text}", file=sys.stderr, flush=True)
 
 
 def plural(number: int, word: str) -> str:
+    """Return a number with its noun in singular or plural."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 class HeldOutput:
-    """Standard output whose last bytes come when all is done: however the program ends before that, the last line is no JSON.
+    """Standard output that holds back its last bytes until the end: if the program ends earlier, the last line is not valid JSON.
 
-    A reader of a pipe cannot see the exit status; bload pack skips and names such a line.
+    The reader of a pipe cannot see the exit status; bload pack skips and names such a line.
     """
 
     def __init__(self, descriptor: int):
@@ -46,22 +48,25 @@ class HeldOutput:
         self.held = b""
 
     def write(self, data: bytes) -> None:
+        """Write data except its last bytes, after the bytes held back before."""
         if data:
             self.send(self.held)
             self.send(memoryview(data)[:-HELD])
             self.held = data[-HELD:]
 
     def finish(self) -> None:
+        """Write the bytes that were held back."""
         self.send(self.held)
 
     def send(self, data: Any) -> None:
+        """Write all bytes to the descriptor."""
         left = memoryview(data)
         while left:
             left = left[os.write(self.descriptor, left):]
 
 
 class Tally:
-    """Counts rows, and those that were skipped, of which the first are named."""
+    """Count rows and skipped rows, and name the first skipped rows."""
 
     def __init__(self) -> None:
         self.rows, self.named = 0, 0
@@ -69,6 +74,7 @@ class Tally:
         self.nulls: Dict[str, int] = {}
 
     def add(self, path: str, lines: Any) -> None:
+        """Count the rows of a batch."""
         from ._core.arrow_rows import NAMED
         self.rows += lines.rows
         for reason, row in lines.skipped[:NAMED - self.named]:
@@ -78,8 +84,8 @@ class Tally:
             for name, number in more.items():
                 counts[name] = counts.get(name, 0) + number
 
-    def tell(self, files: int, quiet: bool) -> int:
-        """Says what was done, skipped rows even if quiet; gives the exit status."""
+    def report(self, files: int, quiet: bool) -> int:
+        """Write the summary, skipped rows even if quiet, and return the exit status."""
         if not quiet:
             say(f"{plural(self.rows, 'row')} of {plural(files, 'file')}")
             for name, number in self.nulls.items():
@@ -90,7 +96,7 @@ class Tally:
 
 
 def to_lines(options: argparse.Namespace) -> int:
-    """Writes the rows of the sources as lines of JSON to standard output."""
+    """Write the rows of the sources as lines of JSON to standard output, and return the exit status."""
     from ._core import arrow_rows
     files = open_files(options)
     choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), arrow_rows.split_names("--key", options.key))
@@ -100,11 +106,11 @@ def to_lines(options: argparse.Namespace) -> int:
         tally.add(group.file.path, lines)
         out.write(lines.data)
     out.finish()
-    return tally.tell(len(files), options.quiet)
+    return tally.report(len(files), options.quiet)
 
 
 def to_tar(options: argparse.Namespace) -> int:
-    """Writes the binary columns of the sources as the members of a tar file."""
+    """Write the binary columns of the sources as the members of a tar file, and return the exit status."""
     from ._core import arrow_rows, arrow_tar
     files = open_files(options)
     choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), [], arrow_tar.member_kind)
@@ -115,16 +121,16 @@ def to_tar(options: argparse.Namespace) -> int:
     with open(part, "wb") as file:
         archive = arrow_tar.TarFile(file)
         for group, members in arrow_rows.ordered(groups, functools.partial(arrow_tar.members, choice=choice), options.jobs):
-            tally.add(group.file.path, members.told)
+            tally.add(group.file.path, members.skipped_rows)
             for row in members.rows:
                 archive.add(row)
         archive.finish()
     os.replace(part, options.tar)
-    return tally.tell(len(files), options.quiet)
+    return tally.report(len(files), options.quiet)
 
 
 def to_packed(options: argparse.Namespace) -> int:
-    """Writes a dataset or view as packed Parquet."""
+    """Write a dataset or view as packed Parquet, and return the exit status."""
     from ._core import packed_parquet
     if not options.output:
         raise OptionError("--write needs -o OUT, the folder to write")
@@ -142,6 +148,7 @@ def to_packed(options: argparse.Namespace) -> int:
 
 
 def open_files(options: argparse.Namespace) -> List[Any]:
+    """Open the files of all sources, and warn if they belong to several splits."""
     from ._core import arrow_files
     paths = arrow_files.find(options.sources)
     splits = arrow_files.splits_of(paths)
@@ -151,7 +158,9 @@ def open_files(options: argparse.Namespace) -> List[Any]:
 
 
 def number(least: int) -> Callable[[str], int]:
+    """Return a parser of numbers from `least` on."""
     def parse(text: str) -> int:
+        """Return the number, or raise ArgumentTypeError."""
         if not text.isdecimal() or int(text) < least:
             raise argparse.ArgumentTypeError(f"not a number from {least}: {text}")
         return int(text)
@@ -159,12 +168,13 @@ def number(least: int) -> Callable[[str], int]:
 
 
 def size(text: str) -> int:
-    """Bytes, with K, M or G for powers of 1024."""
+    """Parse a number of bytes, with K, M or G for powers of 1024."""
     unit = "KMG".find(text[-1:].upper()) + 1 if text[-1:] else 0
     return number(1)(text[:-1] if unit else text) << (10 * unit)
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     out = Parser(prog="python -m bload.parquet", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
                                   description=__doc__)
     out.add_argument("sources", nargs="*", metavar="SOURCE", help="a file of Parquet or Arrow, a pattern, or a folder, also one that "
@@ -187,7 +197,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: Optional[List[str]]) -> int:
-    """The exit status of a command line. Error: it cannot be done."""
+    """Run a command line and return the exit status; raise Error if it fails."""
     options = parser().parse_args(arguments)
     if pyarrow is None:
         raise DependencyError("it needs the package pyarrow: pip install 'bload[parquet]'")
@@ -205,7 +215,7 @@ def run(arguments: Optional[List[str]]) -> int:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Runs a command line, says what is wrong with it, and gives the exit status."""
+    """Run a command line, report what is wrong, and return the exit status."""
     try:
         return run(arguments)
     except (OptionError, MissingError) as error:
@@ -221,7 +231,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
-    # A closed pipe and Ctrl-C end the program as they end others.
+    # A closed pipe and Ctrl-C end the program without a traceback.
     for ending in signal.SIGPIPE, signal.SIGINT:
         signal.signal(ending, signal.SIG_DFL)
     sys.exit(apart.run(main, say))

@@ -24,9 +24,22 @@ WIDER = {np.dtype(np.uint16): np.int32, np.dtype(np.uint32): np.int64}
 
 
 def tensor(array: Any, stored: str = "") -> torch.Tensor:
-    """An array as a tensor. stored: "BF16" if the array holds the bits of bfloat16.
+    """Return an array as a tensor that can be written to.
 
-    A read-only array is part of a mapped file and is copied: torch does not prevent writes, and a write there would crash the program.
+    A read-only array is part of a mapped file and is copied: torch does not prevent writes, and a write there would crash the program. A
+    writable array shares its memory with the tensor.
+
+    Parameters
+    ----------
+    array : array
+        Of any type that bload stores; U16 becomes int32, and U32 int64.
+    stored : str
+        "BF16" if the array holds the bits of bfloat16.
+
+    Returns
+    -------
+    torch.Tensor
+        On the CPU, of the array's shape.
     """
     array = np.asarray(array)
     if stored == "BF16":
@@ -38,9 +51,9 @@ def tensor(array: Any, stored: str = "") -> torch.Tensor:
 
 
 class Tensors(Dict[str, Any]):
-    """The tensors and lists of a block or a batch, by name. A worker passes small tensors to the main process by value.
+    """The tensors and lists of a block or a batch, by name; a worker passes small tensors to the main process by value.
 
-    In shared memory, each would cost a file, a descriptor and a quarter of a millisecond: for blocks of text, more than everything else.
+    In shared memory each tensor would cost a file, a descriptor and a quarter of a millisecond: for blocks of text, more than everything else.
     """
 
     def __copy__(self) -> "Tensors":
@@ -51,7 +64,7 @@ class Tensors(Dict[str, Any]):
 
 
 def by_value(value: Any) -> Any:
-    """A small tensor as an array, which is pickled with its content; anything else unchanged."""
+    """Return a small tensor as an array, which is pickled with its content; anything else unchanged."""
     if isinstance(value, list):
         return [by_value(one) for one in value]
     if not isinstance(value, torch.Tensor) or value.numel() * value.element_size() >= WORTH_SHARING:
@@ -63,21 +76,23 @@ def by_value(value: Any) -> Any:
 
 
 def as_tensor(value: Any) -> Any:
-    """The inverse of by_value: arrays become tensors again."""
+    """Return arrays as tensors again, as the inverse of by_value."""
     if isinstance(value, list):
         return [as_tensor(one) for one in value]
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
 def restored(values: Dict[str, Any]) -> Tensors:
+    """Return the Tensors that a worker pickled."""
     return Tensors({name: as_tensor(value) for name, value in values.items()})
 
 
 def unflattened(values: Iterable[Any], names: List[str]) -> Tensors:
+    """Return Tensors from its leaves, for torch's pytrees."""
     return Tensors(zip(names, values))
 
 
-# FSDP and torch.compile walk through a batch, and take a class that is not registered for a leaf. Torch 1.13 has the older name.
+# FSDP and torch.compile traverse a batch, and treat an unregistered class as a leaf. Torch 1.13 has the older name.
 register: Any = getattr(_pytree, "register_pytree_node", None) or getattr(_pytree, "_register_pytree_node")
 register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unflattened)
 
@@ -85,17 +100,33 @@ register(Tensors, lambda tensors: (list(tensors.values()), list(tensors)), unfla
 class BlockDataset(TorchDataset[Dict[str, Any]]):
     """The blocks of a dataset as dicts of tensors, for any sampler and any number of workers, forked or spawned.
 
-    dataset[i] and dataset[-1] are dicts, dataset[2:5] is a list of dicts. They have the arrays of bload.Blocks as tensors of the stored
-    type (U16 as int32, U32 as int64). You can write to a tensor: neither the files nor other tensors change. Shapes are the same in all
-    blocks, so torch's default collate function stacks them. len() is a multiple of the dataset.world_size * dataset.batch_size that
+    dataset[i] and dataset[-1] are dicts, dataset[2:5] is a list of dicts. They contain the arrays of bload.Blocks as tensors of the stored
+    type (U16 as int32, U32 as int64). Tensors can be written to: neither the files nor other tensors change. All blocks have the same
+    shapes, so torch's default collate function stacks them. len() is a multiple of the dataset.world_size * dataset.batch_size that
     the dataset was packed for, so torch's DistributedSampler repeats nothing.
 
-    path: the directory that bload pack or bload view wrote.
-    window, window_seed: make epochs that need no plans, for BlockSampler; see sampler.EpochBlocks.
-    ids: adds the list of ids to each block. collate keeps ids, and the JPEG files that decode=False gives, as one list per block.
-    The other options (fields, segment_ids, position_ids, mask, decode, verify, open_shards) and the errors are those of bload.open.
+    Parameters
+    ----------
+    path : path-like or str
+        The directory that bload pack or bload view wrote, or its URL.
+    window : int, optional
+        Draw epochs that need no plans, for BlockSampler; see sampler.EpochBlocks.
+    window_seed : int
+        The seed of these epochs.
+    ids : bool
+        Add the list of ids to each block. `collate` keeps ids, and the JPEG files of decode=False, as one list per block.
+    **options
+        The other options of bload.open, except writable: fields, segment_ids, position_ids, mask, decode, verify, open_shards...
 
-    dataset.dataset is what bload.open gives, with its sequences, fields, T and S.
+    Attributes
+    ----------
+    dataset : bload.Dataset or bload.View
+        The open dataset, with its sequences, fields, T and S.
+
+    Raises
+    ------
+    TypeError
+        `writable` is given. Errors of bload.open are raised, too.
     """
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
@@ -126,7 +157,7 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
         return key in self.dataset  # raises TypeError: blocks cannot be searched
 
     def given(self, name: str, value: Any) -> Any:
-        """An entry of a block as this dataset gives it: a tensor, or a list."""
+        """Return an entry of a block as this dataset returns it: a tensor, or a list."""
         if isinstance(value, list):
             return value if name == "ids" else [tensor(one) for one in value]
         return tensor(value, self.stored.get(name, ""))
@@ -135,35 +166,46 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
         return (self[number] for number in range(len(self)))
 
     def first(self, epoch: int) -> int:
-        """The number of the first block in a training epoch; for samplers."""
+        """Return the number of the first block of a training epoch; samplers call it."""
         return self.blocks.first(epoch)
 
     @property
     def world_size(self) -> int:
-        """Ranks that the dataset was packed for."""
+        """The number of ranks that the dataset was packed for."""
         return self.dataset.world_size
 
     @property
     def batch_size(self) -> int:
-        """Blocks per rank and step that the dataset was packed for."""
+        """The number of blocks per rank and training step that the dataset was packed for."""
         return self.dataset.batch_size
 
 
 def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """A batch of B blocks: tensors stacked to [B, ...] by torch's default_collate; ids and JPEG files as a list of B lists."""
+    """Return a batch of B blocks, for the DataLoader's collate_fn.
+
+    Parameters
+    ----------
+    blocks : list of dict
+        Blocks of one BlockDataset.
+
+    Returns
+    -------
+    dict
+        Tensors stacked to [B, ...] by torch's default_collate; ids and JPEG files as a list of B lists.
+    """
     batch = Tensors(default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks]))
     batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
     return batch
 
 
 def group_size() -> Optional[int]:
-    """Ranks of the process group; None without a process group."""
+    """Return the number of ranks of the process group, or None without one."""
     group = torch.distributed
     return group.get_world_size() if group.is_available() and group.is_initialized() else None
 
 
-def dealt() -> Optional[Tuple[int, int]]:
-    """If Accelerate divides a sampler's numbers among ranks: how many ranks, and how many numbers at a time. None if it does not.
+def accelerate_division() -> Optional[Tuple[int, int]]:
+    """Return the number of ranks among which Accelerate divides a sampler's numbers, and how many numbers it takes at a time; else None.
 
     Accelerate's object that takes the numbers is found on the call stack.
     """
@@ -179,14 +221,26 @@ def dealt() -> Optional[Tuple[int, int]]:
 
 
 class BlockSampler(sampler.BlockSampler, Sampler[int]):
-    """sampler.BlockSampler for a BlockDataset: the sampler of a DataLoader with batch_size=dataset.batch_size.
+    """The sampler of a DataLoader over a BlockDataset with batch_size=dataset.batch_size; see sampler.BlockSampler.
 
-    num_replicas is by default the size of the process group, or 1 without one. Without rank it gives the numbers of the whole job, for
-    Accelerate and the Trainer of Transformers, which divide batches among the ranks themselves. With rank it is a RankBlockSampler, a
-    DistributedSampler: plain torch uses it directly, and Lightning does not wrap it again. Without rank, in a job of several ranks that is
-    not Accelerate's, a warning says once that every rank reads all blocks; num_replicas=1 says that this is meant.
+    Without a rank it yields the numbers of the whole job, for Accelerate and the Trainer of Transformers, which divide batches among the
+    ranks themselves. With a rank it is a RankBlockSampler, a DistributedSampler: plain torch uses it directly, and Lightning does not wrap it
+    again. Without a rank, in a job of several ranks that is not Accelerate's, a warning says once that every rank reads all blocks;
+    num_replicas=1 says that this is intended.
 
-    SamplerError: as sampler.BlockSampler; also a rank with neither num_replicas nor a process group.
+    Parameters
+    ----------
+    dataset : BlockDataset
+        The blocks to number.
+    num_replicas : int, optional
+        The number of ranks; by default the size of the process group, or 1 without one.
+    rank, shuffle, seed, batch_size, remainder, whole_length
+        As in sampler.BlockSampler.
+
+    Raises
+    ------
+    SamplerError
+        As sampler.BlockSampler; also if a rank is given with neither num_replicas nor a process group.
     """
 
     def __new__(cls, dataset: Any = None, num_replicas: Optional[int] = None, rank: Optional[int] = None,
@@ -205,15 +259,15 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
         super().__init__(dataset, num_replicas, rank, shuffle, seed, batch_size=batch_size, remainder=remainder,
                          whole_length=whole_length)
         self.dataset = dataset
-        self.undivided = rank is None and given != 1  # a warning is due if nobody divides the numbers
+        self.undivided = rank is None and given != 1  # warn if nothing divides the numbers among the ranks
 
     def numbers(self) -> np.ndarray:
-        """As sampler.BlockSampler.numbers. SamplerError: Accelerate, which divides the batches itself, would lose or repeat some."""
+        """Return the numbers of sampler.BlockSampler; raise SamplerError if Accelerate, which divides them, would lose or repeat some."""
         numbers = super().numbers()
-        divided = dealt()
-        ranks, step = divided or (1, 1)
+        division = accelerate_division()
+        ranks, step = division or (1, 1)
         job = group_size() or int(os.environ.get("WORLD_SIZE") or 1)
-        if self.undivided and divided is None and job > 1:
+        if self.undivided and division is None and job > 1:
             self.undivided = False
             self.warn(f"each of the job's {job} ranks reads all blocks, because nobody divides them: make the BlockSampler with "
                       "num_replicas and rank (with num_replicas=1 if that is meant)", 4)
@@ -228,16 +282,16 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
 
 
 class RankBlockSampler(BlockSampler, DistributedSampler[int]):
-    """A BlockSampler that gives the numbers of one rank, with the attributes of torch's DistributedSampler."""
+    """A BlockSampler that yields the numbers of one rank, with the attributes of torch's DistributedSampler."""
 
     drop_last = False
 
     @property
     def num_samples(self) -> int:
-        """Blocks left for this rank."""
+        """The number of blocks left for this rank."""
         return len(self)
 
     @property
     def total_size(self) -> int:
-        """Blocks left for all ranks."""
+        """The number of blocks left for all ranks."""
         return len(self) * self.num_replicas

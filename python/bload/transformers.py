@@ -1,4 +1,4 @@
-"""For Transformers: a check that a model keeps sequences apart, a loss, and a callback that keeps sampler and checkpoints consistent."""
+"""For Transformers: a test that a model separates sequences, a loss, and a callback that keeps sampler and checkpoints consistent."""
 from __future__ import annotations
 
 import contextlib
@@ -15,7 +15,7 @@ from ._core.sampler import BlockSampler
 
 
 def sampler_of(loader: Any) -> BlockSampler:
-    """The BlockSampler of a loader, inside any batch samplers that Accelerate adds. SamplerError: there is none."""
+    """Return the BlockSampler of a loader, also inside the batch samplers of Accelerate; raise SamplerError if there is none."""
     part = loader
     while part is not None:
         found = getattr(part, "sampler", None)
@@ -26,18 +26,22 @@ def sampler_of(loader: Any) -> BlockSampler:
 
 
 class EpochCallback(TrainerCallback):
-    """Sets the epoch of a Trainer's BlockSampler, and refuses checkpoints that this job cannot resume at the same position.
+    """A Trainer callback that sets the epoch of the BlockSampler, and refuses checkpoints that this job cannot resume exactly.
 
-    The Trainer sets the epoch of its loader only. On several ranks, when it resumes inside an epoch, the loader does not pass this on to
+    The Trainer sets the epoch of its loader only. On several ranks, when it resumes inside an epoch, the loader does not pass the epoch on to
     the sampler, which would then read the packing of the first epoch. The Trainer stores its position as a number of updates, which
-    means the same only while ranks, batch size and accumulation give as many blocks to an update.
+    means the same only if ranks, batch size and accumulation give the same number of blocks per update.
 
-    Warns if the Trainer removes the entries of blocks that the model does not take, of which the collator makes what it takes.
+    Warns if the Trainer removes the entries of blocks that the model does not take, because the collator needs them.
 
-    SamplerError: the Trainer has no BlockSampler, or the checkpoint's position would be another one in this job.
+    Raises
+    ------
+    SamplerError
+        The Trainer has no BlockSampler, or the checkpoint's position would be another one in this job.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
+        """Check the sampler, the removal of columns, and the position of the checkpoint."""
         path = sampler_of(train_dataloader).source.dataset.path
         if args.remove_unused_columns:
             warnings.warn(f"{path}: the Trainer removes entries of blocks that the model does not take, before the collator sees them, which "
@@ -52,11 +56,12 @@ class EpochCallback(TrainerCallback):
                                f"and accumulation it would be in epoch {here:g}: resume with those of the checkpoint", path)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, train_dataloader: Any = None, **others: Any) -> None:
+        """Set the epoch of the sampler."""
         sampler_of(train_dataloader).set_epoch(math.floor(state.epoch or 0))
 
 
 def moved(value: Any, device: Any) -> Any:
-    """A tensor, or a dict of tensors, on a device; anything else unchanged."""
+    """Return a tensor, or a dict of tensors, on a device; anything else unchanged."""
     if isinstance(value, Mapping):
         return {name: moved(one, device) for name, one in value.items()}
     return value.to(device) if isinstance(value, torch.Tensor) else value
@@ -64,7 +69,7 @@ def moved(value: Any, device: Any) -> Any:
 
 @contextlib.contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Turns dropout and gradients off, and each module's mode back to what it was."""
+    """Turn dropout and gradients off, and restore the mode of each module afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -76,7 +81,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def rows_of(tokens: torch.Tensor, lengths: List[int]) -> Tuple[torch.Tensor, torch.Tensor]:
-    """Each sequence of a row in a row of its own, cut to their mean length: both forwards then have about as many steps.
+    """Return each sequence in a row of its own, cut to the mean length, so that both forward passes have about as many steps.
 
     Parameters
     ----------
@@ -98,20 +103,20 @@ def rows_of(tokens: torch.Tensor, lengths: List[int]) -> Tuple[torch.Tensor, tor
 
 
 def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[float] = None) -> float:
-    """Compares what a model computes for a batch's sequences in one row and for each of them alone: two forwards, without gradients.
+    """Test that a model computes the same for a batch's sequences in one row as for each of them alone, by two forward passes.
 
-    Models that ignore position_ids, or have a state that goes on, compute something else, and would silently learn from the sequences
-    before. Call it once before training, on every rank, and with blocks of as many steps as in training. The second forward has each
-    sequence in a row of its own, up to their mean length, so it takes as much memory as the first.
+    Models that ignore position_ids, or carry a state over, compute something else, and would silently learn from the previous
+    sequences. Call it once before training, on every rank, with blocks of as many steps as in training. The second pass has each sequence
+    in a row of its own, up to the mean length, so it takes as much memory as the first.
 
     Parameters
     ----------
     model : torch.nn.Module
-        A causal language model of Transformers, also one that is wrapped.
+        A causal language model of Transformers, wrapped or not.
     batch : dict
-        What the model gets in training: of bload.contracts.hugging_face, as tensors, with at least two sequences.
+        What the model gets in training: the result of bload.contracts.hugging_face, as tensors, with at least two sequences.
     tolerance : float, optional
-        The largest difference of a logit that passes, as a part of the largest logit. By default 0.01, and 0.1 for 16-bit parameters.
+        The largest difference of a logit that passes, relative to the largest logit. By default 0.01, and 0.1 for 16-bit parameters.
 
     Returns
     -------
@@ -121,9 +126,9 @@ def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[fl
     Raises
     ------
     IsolationError
-        The difference is larger, or no number; or the model does not take such a batch.
+        The difference exceeds the tolerance, or is not a number; or the model does not take such a batch.
     OptionError
-        The batch has fewer than two sequences, or is not of hugging_face.
+        The batch has fewer than two sequences, or is not a result of hugging_face.
     """
     if "cu_seq_lens_q" not in batch or len(batch["cu_seq_lens_q"]) < 3:
         raise OptionError("check_isolation needs what bload.contracts.hugging_face makes of at least two sequences: give it more blocks")
@@ -151,23 +156,23 @@ def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[fl
 
 
 def token_loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
-    """The sum of a batch's cross entropies by the number of labels of the job: the Trainer's compute_loss_func.
+    """Return the sum of a batch's cross entropies divided by the number of labels of the job, as the Trainer's compute_loss_func.
 
-    A mean over the labels of a rank is NaN where it has none, and counts labels of ranks with few more than others.
+    A mean over the labels of one rank is NaN if it has none, and weights the labels of ranks with few labels more than others.
 
     Parameters
     ----------
     outputs : dict
-        Of a causal language model: logits [B, T, V].
+        The result of a causal language model: logits [B, T, V].
     labels : I64 [B, T]
         -100 for none. They are not shifted: each step predicts the label of the next one.
     num_items_in_batch : int or tensor, optional
-        Labels of all batches of the update, on all ranks; by default those of this batch.
+        The number of labels in all batches of the update, on all ranks; by default those of this batch.
 
     Returns
     -------
     scalar tensor
-        0 where there are no labels.
+        0 if there are no labels.
     """
     following = labels[:, 1:].flatten()
     logits = outputs["logits"][:, :-1].flatten(0, 1).float()

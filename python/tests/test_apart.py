@@ -166,7 +166,7 @@ PROGRAM = """
 import os, signal, sys, time
 from bload._core import apart
 def main():
-    apart.note("some/file.parquet")
+    apart.set_current_file("some/file.parquet")
     {}
     return 3
 sys.exit(apart.run(main, lambda text: print("said", text)))

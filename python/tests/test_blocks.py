@@ -194,12 +194,12 @@ class Interface(Sample):
         self.assertEqual(shards(), [])
 
     def test_help(self):
-        """help() tells of every option, its shape and unit, and of the errors."""
+        """help() has every option with its type, shapes, units, and the errors."""
         import inspect
         import pydoc
         text = pydoc.plain(pydoc.render_doc(bload.open))
         for name in inspect.signature(bload.open).parameters:
-            self.assertRegex(text, rf"\n    {name} +\w", name)
+            self.assertRegex(text, rf"\n    {name} : \w", name)
         text += pydoc.plain(pydoc.render_doc(bload.Dataset))
         for word in "I32 \\[T\\]", "BOOL \\[T\\]", "steps", "MissingError", "OptionError", "SequenceError", "EpochError":
             self.assertRegex(text, word)

@@ -188,18 +188,18 @@ class Epochs(Sample):
 
     def test_known(self):
         """Windows are drawn the same for ever: an epoch that was begun can be gone on with."""
-        from bload._core.epochs import scatter
-        self.assertEqual(scatter(np.arange(3), 7, 1).tolist(), KNOWN)
-        self.assertEqual(scatter(np.array([-1]), -3).tolist(), [splitmix(splitmix(-3) - 1)])
+        from bload._core.epochs import hash_numbers
+        self.assertEqual(hash_numbers(np.arange(3), 7, 1).tolist(), KNOWN)
+        self.assertEqual(hash_numbers(np.array([-1]), -3).tolist(), [splitmix(splitmix(-3) - 1)])
 
     def test_neighbours(self):
         """What neighbouring seeds and epochs draw is not the same, moved by a few places: they have nothing in common."""
-        from bload._core.epochs import scatter
+        from bload._core.epochs import hash_numbers
         from bload._core.sampler import order
         n, drawn, orders = 300, [], []
         for seed in range(-1, 4):
             for epoch in range(4):
-                drawn += scatter(np.arange(n), seed, epoch).tolist()
+                drawn += hash_numbers(np.arange(n), seed, epoch).tolist()
                 orders.append(np.argsort(order(n, seed, epoch)))  # the place of each block
         self.assertEqual(len(set(drawn)), len(drawn))
         for k, places in enumerate(orders):

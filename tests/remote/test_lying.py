@@ -7,7 +7,7 @@ import sys
 import time
 
 import bload
-from bload import transfer, web
+from bload._core import transfer, web
 from harness import each
 from remote import Far, same
 from sample import reseal, write_manifest

@@ -5,7 +5,7 @@ import shutil
 import time
 
 import bload
-from bload import transfer
+from bload._core import transfer
 from bload._core.pieces import OpenPieces
 from harness import each
 from remote import Far, same
@@ -151,7 +151,7 @@ class Lasting(Failing):
         with open(shard, "wb") as file:
             file.write(data)
         far[number]
-        far.storage.here().open.clear()
+        far.storage.process_state().open.clear()
         with open(shard, "wb") as file:
             file.write(data[:-9] + b"otherdata")
         with self.assertRaisesRegex(bload.DamagedError, "shard-00000001.*checksum; fetched 3 times; it was changed while it was read .ETag"):

@@ -10,7 +10,7 @@ import xxhash
 import zstandard
 
 import bload
-from bload import transfer
+from bload._core import transfer
 from bload._core.cache import Cache
 from harness import each
 from remote import Far, same

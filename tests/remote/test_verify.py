@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 
 import bload
-from bload import transfer
+from bload._core import transfer
 from harness import each
 from remote import Far, bytes_below
 from sample import flip

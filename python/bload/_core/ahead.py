@@ -1,4 +1,4 @@
-"""Fetches in advance what the blocks need that a process reads next, in the order of a sampler."""
+"""Prefetch the blocks that this process will read next, in the order of a sampler."""
 from __future__ import annotations
 
 import contextlib
@@ -12,7 +12,7 @@ Task = Callable[[], None]
 
 
 class Ordered(Protocol):
-    """The order of an epoch; see sampler.Order."""
+    """The order of an epoch; sampler.Order documents each method."""
     @property
     def batch(self) -> int: ...
 
@@ -22,15 +22,16 @@ class Ordered(Protocol):
 
 
 def workers() -> int:
-    """How many processes divide the batches among them, of which this is one."""
+    """Return the number of DataLoader workers that divide the batches among them, of which this process is one; 1 outside a worker."""
     data: Any = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data else None
     return info.num_workers if info else 1
 
 
 class Pattern:
-    """Which places of an order a process reads: batches of neighbours, a stride apart. A worker of a DataLoader reads every N-th batch; what
-    the first batches show corrects the first guess.
+    """Which positions of an order this process reads: batches of neighbours, a stride apart.
+
+    A worker of a DataLoader reads every N-th batch. Batch and stride start as a guess, which the first batches correct.
     """
 
     def __init__(self, batch: int, stride: int):
@@ -38,7 +39,7 @@ class Pattern:
         self.start, self.last = -1, -2
 
     def seen(self, place: int) -> bool:
-        """Whether a place follows on the last one as was expected."""
+        """Record that a position is read, and return whether it was the expected one."""
         inside = place - self.start
         if inside < self.batch and place == self.last + 1:
             expected = True
@@ -52,17 +53,17 @@ class Pattern:
         return expected
 
     def following(self) -> Iterator[int]:
-        """The places that are read next, without end, unless another one comes than was expected."""
+        """Return an endless iterator over the positions that are read next if the pattern holds."""
         stride = max(self.stride, self.batch)
         later = (range(start, start + self.batch) for start in itertools.count(self.start + stride, stride))
         return itertools.chain(range(self.last + 1, self.start + self.batch), itertools.chain.from_iterable(later))
 
 
-class Ahead:
-    """Threads that fetch in advance. tasks(number): what brings a block here that is read soon, in parts; none, if it is here. depth: how
-    many blocks.
+class Prefetcher:
+    """Threads that fetch blocks before they are read.
 
-    Faults are not told here: whoever reads the block meets them again.
+    tasks(number) returns the downloads that a block still needs, or none. depth is the number of blocks to fetch in advance. Errors are
+    ignored here, because the reader of the block meets them again.
     """
 
     def __init__(self, tasks: Callable[[int], List[Task]], depth: int, threads: int):
@@ -73,11 +74,11 @@ class Ahead:
         self.order: Optional[Ordered] = None
         self.pattern = Pattern(1, 1)
         self.coming: Iterator[int] = iter(())
-        self.left = 0   # how many of those that came out of `coming` have not been read
-        self.sent = -1  # the last place that was looked after
+        self.left = 0   # how many positions taken from `coming` have not been read
+        self.sent = -1  # the last position whose tasks were queued
 
     def seen(self, order: Ordered, place: int) -> None:
-        """The block in this place of an order is about to be read."""
+        """Announce that the block in this position of an order is about to be read, and queue the following ones."""
         with self.lock:  # several threads may read
             if order != self.order:
                 self.order, self.sent = order, place
@@ -98,7 +99,7 @@ class Ahead:
                         self.send(self.order, following, self.tasks(order.number(following)))
 
     def send(self, order: Any, place: int, tasks: List[Task]) -> None:
-        """Has threads do what is needed. order: the object that is kept, by which they know that it is still asked for."""
+        """Queue tasks and start threads for them. `order` is the object in self.order: its identity shows later whether it is still current."""
         for task in tasks:
             self.queue.put((order, place, task))
         while tasks and self.running < self.threads:
@@ -106,6 +107,7 @@ class Ahead:
             threading.Thread(target=self.work, name="bload-ahead", daemon=True).start()
 
     def work(self) -> None:
+        """Run tasks for ever, except those that a new order or an advanced position made useless."""
         while True:
             order, place, task = self.queue.get()
             if order is self.order and place >= self.pattern.start:

@@ -1,4 +1,4 @@
-"""Runs a command in a process of its own: a damaged file can crash the library that reads it, and then there must be somebody to say so."""
+"""Run a command in a child process: a damaged file can crash the library that reads it, and the parent reports the crash."""
 from __future__ import annotations
 
 import ctypes
@@ -10,21 +10,22 @@ from typing import Callable
 
 CRASHES = signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV
 PR_SET_PDEATHSIG = 1
-NOTED = mmap.mmap(-1, 4096)  # the file that was opened last, which both processes see
+CURRENT_FILE = mmap.mmap(-1, 4096)  # the file that was opened last, in memory that both processes share
 
 
-def note(path: str) -> None:
-    """Remembers a file that is about to be read."""
-    name = os.fsencode(path)[:len(NOTED) - 1]
-    NOTED[:len(name) + 1] = name + b"\0"
+def set_current_file(path: str) -> None:
+    """Remember the file that is about to be read, in memory that both processes share."""
+    name = os.fsencode(path)[:len(CURRENT_FILE) - 1]
+    CURRENT_FILE[:len(name) + 1] = name + b"\0"
 
 
-def noted() -> str:
-    return os.fsdecode(NOTED[:].partition(b"\0")[0])
+def current_file() -> str:
+    """Return the file that was remembered last."""
+    return os.fsdecode(CURRENT_FILE[:].partition(b"\0")[0])
 
 
 def end_with(parent: int) -> None:
-    """Ends this process when its parent ends."""
+    """End this process when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -32,7 +33,7 @@ def end_with(parent: int) -> None:
 
 
 def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
-    """The status of main, which runs in another process; 1 if that crashes. A signal that ends it ends this one, too."""
+    """Run main in a child process and return its status, or 1 after a crash, which `say` reports. A signal that ends the child ends this process."""
     parent, pid = os.getpid(), os.fork()
     if pid == 0:
         end_with(parent)
@@ -42,7 +43,7 @@ def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
         return os.WEXITSTATUS(status)
     ended = os.WTERMSIG(status)
     if ended in CRASHES:
-        say(f"{noted() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
+        say(f"{current_file() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
             "once, with -j, it may be another one")
         return 1
     if ended != signal.SIGKILL:

@@ -1,4 +1,4 @@
-"""Checks of arguments. A mistake raises the class that Python's own functions and containers raise; the message names what was expected."""
+"""Checks of arguments, which raise the classes that Python's own functions raise and name what was expected."""
 from __future__ import annotations
 
 import operator
@@ -10,7 +10,7 @@ from .errors import OptionError
 
 
 def integer(what: str, value: Any) -> int:
-    """value as an int; numpy integers are accepted. TypeError: it is no integer; its message begins with what."""
+    """Return the value as an int, or raise TypeError with a message that begins with `what`. Numpy integers are accepted."""
     try:
         return operator.index(value)
     except TypeError:
@@ -18,14 +18,14 @@ def integer(what: str, value: Any) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
-    """value as a bool. TypeError: it is neither bool nor numpy.bool_."""
+    """Return the value as a bool, or raise TypeError if it is neither bool nor numpy.bool_."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, not {kind(value)}")
     return bool(value)
 
 
 def names(name: str, value: Any) -> Tuple[str, ...]:
-    """value as a tuple of different strings; a single string counts as a list of one. TypeError: anything else."""
+    """Return the value as a tuple of different strings, or raise TypeError. A single string counts as a list of one."""
     given = (value,) if isinstance(value, str) else value
     try:
         found = tuple(dict.fromkeys(given))
@@ -38,7 +38,7 @@ def names(name: str, value: Any) -> Tuple[str, ...]:
 
 
 def at_least(name: str, value: Any, least: int) -> int:
-    """value as an int. TypeError: not an integer. OptionError: below least."""
+    """Return the value as an int; raise TypeError if it is not an integer, and OptionError if it is below least."""
     number = integer(f"{name} must be an int", value)
     if number < least:
         raise OptionError(f"{name} must be at least {least}, not {number}")
@@ -46,6 +46,6 @@ def at_least(name: str, value: Any, least: int) -> int:
 
 
 def kind(value: Any) -> str:
-    """A value and its type on one line, for an error message."""
+    """Return a value and its type on one line, for an error message."""
     shown = repr(value)
     return f"{shown if len(shown) <= 60 else shown[:57] + '...'} of type {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Parquet files and files of Arrow, as Hugging Face's datasets have them: which they are, and their rows in batches.
+"""Find the Parquet and Arrow files of Hugging Face's datasets, and read their rows in batches.
 
 A source is a file, a pattern, or a folder: of Parquet files, as on the hub, or of the Arrow files that save_to_disk writes.
 """
@@ -20,15 +20,15 @@ from .mapping import open_regular
 ENDINGS = ".parquet", ".pq", ".arrow", ".feather"
 MEMBER = re.compile(r"^(.*)-(\d+)-of-(\d+)(\.[a-z]+)$")
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
-BATCH = 1 << 18      # bytes of a batch, about: of larger ones, the system gives new memory for every copy
+BATCH = 1 << 18      # approximate bytes of a batch; for larger ones the system allocates new memory on every copy
 BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20     # bytes read at once from a column of a row group
 
 
 class Group(NamedTuple):
-    """Rows of a file that are read by one thread: a row group of Parquet, or a whole file of Arrow.
+    """Rows of a file that one thread reads: a row group of Parquet, or a whole Arrow file.
 
-    first: the number of its first row. metadata: the footer of Parquet; None of Arrow.
+    first: the number of its first row. metadata: the footer of Parquet; None for Arrow.
     """
     file: "ArrowFile"
     number: int
@@ -37,11 +37,12 @@ class Group(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The file, with the number of the row group for Parquet, for messages."""
         return f"{self.file.path}: row group {self.number}" if self.file.parquet else self.file.path
 
     def batches(self, columns: List[str]) -> Iterator[Any]:
-        """The rows as record batches of about BATCH bytes, with these columns. DamagedError: they cannot be read."""
-        apart.note(self.file.path)
+        """Yield the rows as record batches of about BATCH bytes, with these columns; raise DamagedError if they cannot be read."""
+        apart.set_current_file(self.file.path)
         with faults(self.name):
             for batch in self.parquet(columns) if self.file.parquet else self.arrow(columns):
                 rows = max(1, min(BATCH_ROWS, batch.num_rows * BATCH // max(1, batch.nbytes)))
@@ -49,6 +50,7 @@ class Group(NamedTuple):
                     yield batch.slice(first, rows)
 
     def parquet(self, columns: List[str]) -> Iterator[Any]:
+        """Yield the record batches of a row group of Parquet, and raise ArrowInvalid if there are not as many rows as the footer says."""
         group, wanted = self.metadata.row_group(self.number), tuple(f"{name}." for name in columns)
         stored = [group.column(i) for i in range(group.num_columns)]
         size = sum(column.total_uncompressed_size for column in stored if f"{column.path_in_schema}.".startswith(wanted))
@@ -63,22 +65,24 @@ class Group(NamedTuple):
             raise pa.ArrowInvalid(f"it has {read} rows, the footer says {group.num_rows}")
 
     def arrow(self, columns: List[str]) -> Iterator[Any]:
+        """Yield the record batches of an Arrow file, each checked, because Arrow trusts the offsets inside a batch."""
         with pa.OSFile(self.file.path) as source:
             reader = self.file.reader(source)
             for batch in reader if self.file.stream else (reader.get_batch(i) for i in range(reader.num_record_batches)):
-                batch.validate(full=True)  # what it says of its parts is taken for true by everything else
+                batch.validate(full=True)  # all other functions of Arrow trust the offsets inside a batch
                 yield batch.select(columns)
 
 
 def natural(path: str) -> List[Tuple[bool, int, str]]:
-    """A key that sorts digits by their value."""
+    """Return a sort key that compares digits by their value."""
     return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", path)]
 
 
 def walk(folder: str) -> Iterator[str]:
-    """The files of a folder and those below it by their ending, in natural order. Hidden ones are left out.
+    """Yield the files of a folder and its subfolders by their ending, in natural order, without hidden ones.
 
-    Error: save_to_disk wrote the folder, and a file is missing, or rows are chosen by an index. DamagedError: its state.json is damaged.
+    If save_to_disk wrote the folder, raises MissingError for a missing file, Error if the rows are selected by an index, and DamagedError if
+    state.json is damaged.
     """
     state = os.path.join(folder, "state.json")
     if os.path.exists(state):
@@ -95,14 +99,14 @@ def walk(folder: str) -> Iterator[str]:
 
 
 def saved(folder: str, state: str) -> Iterator[str]:
-    """The files of a folder that save_to_disk wrote, as its state.json names them."""
+    """Yield the files of a folder that save_to_disk wrote, as its state.json lists them."""
     try:
         with open(state, "rb") as file:
-            told = json.load(file)
-        names = [os.path.basename(entry["filename"]) for entry in told["_data_files"]]
+            state_json = json.load(file)
+        names = [os.path.basename(entry["filename"]) for entry in state_json["_data_files"]]
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"it does not name the data files ({type(error).__name__})", state) from None
-    if told.get("_indices_data_files"):
+    if state_json.get("_indices_data_files"):
         raise Error("its rows are chosen by an index: save it with flatten_indices()", folder)
     for name in names:
         if not os.path.exists(os.path.join(folder, name)):
@@ -111,7 +115,7 @@ def saved(folder: str, state: str) -> Iterator[str]:
 
 
 def check_members(folder: str, names: List[str]) -> None:
-    """MissingError: of files named NAME-00000-of-00003 some are not there."""
+    """Raise MissingError if one of the files named NAME-00000-of-00003 is missing."""
     found: Dict[Tuple[str, int, str], List[int]] = {}
     for name in names:
         match = MEMBER.match(name)
@@ -124,7 +128,7 @@ def check_members(folder: str, names: List[str]) -> None:
 
 
 def splits_of(paths: List[str]) -> List[str]:
-    """The splits that files are of, by their names or, of a DatasetDict that save_to_disk wrote, by their folders."""
+    """Return the splits to which files belong, by their names or, in a DatasetDict that save_to_disk wrote, by their folders."""
     found: Dict[str, None] = {}
     for path in paths:
         folder, name = os.path.split(path)
@@ -137,7 +141,7 @@ def splits_of(paths: List[str]) -> List[str]:
 
 
 def find(sources: List[str]) -> List[str]:
-    """The files of all sources, in their order. MissingError: a source has none. OptionError: a file is given twice."""
+    """Return the files of all sources in order; raise MissingError if a source has none, and OptionError if a file is given twice."""
     paths: List[str] = []
     for source in sources:
         if os.path.isdir(source):
@@ -162,21 +166,21 @@ def find(sources: List[str]) -> List[str]:
 
 
 def check_names(fields: Any) -> None:
-    """ValueError: the name of a column, or of one within it, is no text."""
+    """Raise ValueError if the name of a column, or of a field within it, is not valid text."""
     for field in fields:
-        field.name.encode()  # its name is decoded, which may fail
+        field.name.encode()  # fails if the name is not valid UTF-8
         check_names(field.type.field(i) for i in range(field.type.num_fields))
 
 
 class ArrowFile:
-    """A file of Parquet, or of Arrow as a stream or file. Footers, which may be large, are read again when rows are.
+    """A Parquet file, or an Arrow file or stream. Opening reads the schema; footers, which may be large, are read again with the rows.
 
-    Opening reads its schema. DamagedError: it is of no such format, damaged, or cut short.
+    Raises DamagedError if the file has neither format, is damaged, or is truncated.
     """
 
     def __init__(self, path: str):
         self.path = path
-        apart.note(path)
+        apart.set_current_file(path)
         try:
             with open_regular(path) as file:
                 start = file.read(6)
@@ -195,10 +199,11 @@ class ArrowFile:
         self.schema, _ = self.read()
 
     def reader(self, source: Any) -> Any:
+        """Return pyarrow's reader for an Arrow file or stream."""
         return pa.ipc.open_stream(source) if self.stream else pa.ipc.open_file(source)
 
     def read(self) -> Tuple[Any, Any]:
-        """The schema and, of Parquet, the footer."""
+        """Return the schema and, for Parquet, the footer."""
         with faults(self.path):
             metadata = pq.read_metadata(self.path) if self.parquet else None
             if metadata is not None:
@@ -210,7 +215,7 @@ class ArrowFile:
             return schema, metadata
 
     def groups(self) -> Iterator[Group]:
-        """The groups of rows. DamagedError: the file was replaced by another one since it was opened."""
+        """Yield the groups of rows; raise DamagedError if the file was replaced by one with other columns since it was opened."""
         schema, metadata = self.read()
         if not schema.equals(self.schema):
             raise DamagedError("its columns changed while files before it were read", self.path)
@@ -221,7 +226,7 @@ class ArrowFile:
 
 
 class faults:
-    """Turns errors of Arrow into a DamagedError that says where."""
+    """A context that turns errors of Arrow into a DamagedError that names the place."""
 
     def __init__(self, where: str):
         self.where = where
@@ -230,7 +235,7 @@ class faults:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        # Texts that are not UTF-8, and numbers that Python cannot have, are a ValueError.
+        # Arrow raises ValueError for texts that are not UTF-8 and for numbers that Python cannot represent.
         if isinstance(error, (pa.ArrowException, OSError, ValueError, OverflowError)) and not isinstance(error, Error):
             said = " ".join(str(error).split())
             raise DamagedError(f"cannot be read: {said[:300]}", self.where) from None

@@ -1,8 +1,8 @@
-"""Rows of Arrow as lines of JSON, whole batches at a time.
+"""Convert rows of Arrow to lines of JSON, a whole batch at a time.
 
-Values become pieces of JSON by Arrow's own functions, nested ones too, and are joined to lines, in which two bytes that no UTF-8 text
-has stand for the quotes of JSON and for the ends of lines. Only then is everything escaped, by one pass over all lines for each
-character. This is three times as fast as a call of json.dumps for each row, and gives the same bytes, but for some fractions.
+Arrow's own functions turn values, nested ones too, into fragments of JSON and join them to lines. In these lines two bytes that never
+occur in UTF-8 mark the quotes of JSON and the ends of lines. Characters are escaped last, by one pass over all lines for each
+character. This is three times as fast as a call of json.dumps for each row, and gives the same bytes, except for some fractions.
 """
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ TEXT_CHECKS = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_v
 
 
 def is_list(kind: Any) -> bool:
+    """Return whether a type is a list."""
     return any(check(kind) for check in LIST_CHECKS)
 
 
 def is_text(kind: Any) -> bool:
+    """Return whether a type is text."""
     return any(check(kind) for check in TEXT_CHECKS)
 
 
 def is_binary(kind: Any) -> bool:
+    """Return whether a type is binary."""
     checks = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view
     return any(check(kind) for check in checks)
 
 
 def plain(kind: Any) -> Any:
-    """The type that holds the values of a dictionary or an extension, or the type itself."""
+    """Return the type of the values of a dictionary or an extension, or the type itself."""
     while True:
         if pa.types.is_dictionary(kind):
             kind = kind.value_type
@@ -48,14 +51,14 @@ def plain(kind: Any) -> Any:
 
 
 def members(kind: Any) -> List[Any]:
-    """The fields of a struct type."""
+    """Return the fields of a struct type."""
     return [kind.field(i) for i in range(kind.num_fields)]
 
 
 def json_kind(kind: Any) -> str:
-    """What a type is in JSON: "text", "int", "list of int", "{role text, content text}", or "any" for a column of nulls.
+    """Return what a type is in JSON: "text", "int", "list of int", "{role text, content text}", or "any" for a column of nulls.
 
-    Error: JSON has no such values.
+    Raises Error if JSON cannot represent it.
     """
     kind = plain(kind)
     if pa.types.is_null(kind):
@@ -76,37 +79,40 @@ def json_kind(kind: Any) -> str:
 
 
 class Marks:
-    """The two bytes that stand for quotes and ends of lines, and the values of JSON's syntax with them."""
+    """The two bytes that mark quotes and ends of lines."""
 
     def __init__(self, quote: int, end: int):
         self.quote, self.end = bytes((quote,)), bytes((end,))
 
     def key(self, name: str) -> bytes:
+        """Return a member's key with its colon, in marked quotes."""
         return self.quote + name.encode() + self.quote + b": "
 
 
 def literal(value: bytes) -> Any:
+    """Return bytes as a scalar of Arrow."""
     return pa.scalar(value, BINARY)
 
 
 def joined(*parts: Any) -> Any:
-    """The concatenations of arrays and bytes, row by row."""
+    """Return the concatenations of arrays and bytes, row by row."""
     values = [literal(part) if isinstance(part, bytes) else part for part in parts]
     return pc.binary_join_element_wise(*values, literal(b""))
 
 
 def or_null(values: Any, array: Any) -> Any:
-    """The pieces of JSON, with null where the array has a null."""
+    """Return the fragments of JSON, with null where the array has a null."""
     return pc.if_else(pc.is_valid(array), values, literal(b"null")) if array.null_count else values
 
 
 def digits(array: Any) -> Any:
-    # Arrow writes numbers into a string of 31 bits half as fast again; a number has at most 25 characters.
+    # Arrow writes numbers to strings with 31-bit offsets 1.5 times as fast; a number has at most 25 characters.
+    """Return numbers as text."""
     return array.cast(pa.string() if len(array) < 1 << 26 else pa.large_string()).cast(BINARY)
 
 
 def floats(array: Any) -> Any:
-    """Numbers, with those that JSON lacks as Python writes them."""
+    """Return numbers as text, with those that JSON lacks as Python writes them."""
     if pa.types.is_float16(array.type):
         array = array.cast(pa.float32())
     values = digits(array)
@@ -118,6 +124,7 @@ def floats(array: Any) -> Any:
 
 
 def lists(array: Any, marks: Marks) -> Any:
+    """Return lists as fragments of JSON."""
     lengths = pc.list_value_length(array)
     ends = np.cumsum(pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     values = pieces(array.flatten(), marks)
@@ -126,17 +133,17 @@ def lists(array: Any, marks: Marks) -> Any:
 
 
 def objects(names: List[str], arrays: List[Any], marks: Marks) -> List[Any]:
-    """The parts of which objects with these members are joined."""
+    """Return the parts that, joined, make objects with these members."""
     parts: List[Any] = [b"{"]
     for name, array in zip(names, arrays):
         parts.append((b", " if len(parts) > 1 else b"") + marks.key(name))
-        # A text is joined with its quotes only once: most data is texts.
+        # Join a text and its quotes in the same call, because most data is text.
         parts += [marks.quote, array.cast(BINARY), marks.quote] if is_text(array.type) and not array.null_count else [pieces(array, marks)]
     return [*parts, b"}"]
 
 
 def pieces(array: Any, marks: Marks) -> Any:
-    """The values of an array as pieces of JSON, with marks instead of quotes, and texts not escaped: an array of large_binary."""
+    """Return the values of an array as fragments of JSON, an array of large_binary, with marks instead of quotes and without escapes."""
     while True:
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
@@ -163,7 +170,7 @@ def pieces(array: Any, marks: Marks) -> Any:
 
 
 def texts(array: Any) -> List[Any]:
-    """The bytes of all texts in an array, one buffer for each array of texts."""
+    """Return the bytes of all texts in an array, one buffer for each array of texts."""
     if pa.types.is_dictionary(array.type):
         return texts(array.dictionary)
     if isinstance(array, pa.ExtensionArray):
@@ -180,7 +187,7 @@ def texts(array: Any) -> List[Any]:
 
 
 def free_marks(arrays: List[Any]) -> Optional[Marks]:
-    """Two bytes that no text of the arrays has; of sound UTF-8 any of NOT_UTF8 will do. None: there are no two."""
+    """Return two bytes that no text of the arrays contains, or None if there are none. In valid UTF-8 any of NOT_UTF8 is free."""
     buffers = [buffer for array in arrays for buffer in texts(array)]
     if all(np.frombuffer(buffer, np.uint8).max() < min(NOT_UTF8[:2]) for buffer in buffers):
         return Marks(*NOT_UTF8[:2])
@@ -195,7 +202,7 @@ def free_marks(arrays: List[Any]) -> Optional[Marks]:
 
 
 def escaped(lines: bytes, marks: Marks) -> bytes:
-    """Lines with marks as lines of JSON."""
+    """Return lines with marks as lines of JSON."""
     for character, escape in COMMON.items():
         lines = lines.replace(character, escape)
     if np.frombuffer(lines, np.uint8).min() < 32:
@@ -205,9 +212,9 @@ def escaped(lines: bytes, marks: Marks) -> bytes:
 
 
 def encode(batch: Any) -> bytes:
-    """The rows of a record batch as lines of JSON, each an object of all columns. Bytes that are not UTF-8 stay as they are.
+    """Return the rows of a record batch as lines of JSON, each an object of all columns. Bytes that are not UTF-8 stay as they are.
 
-    Error: a text has nearly all bytes that UTF-8 lacks, so it is no text.
+    Raises Error if a text contains nearly all bytes that UTF-8 lacks, because then it is binary data.
     """
     if batch.num_rows == 0:
         return b""
@@ -224,7 +231,7 @@ def encode(batch: Any) -> bytes:
 
 
 def key_values(batch: Any, key: str) -> Any:
-    """The values of a key: those of the column "a.b", or of b within the column "a"."""
+    """Return the values of a key: those of the column "a.b", or of b within the column "a"."""
     names = batch.schema.names
     if key in names:
         return batch.column(names.index(key))

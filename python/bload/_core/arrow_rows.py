@@ -1,4 +1,4 @@
-"""The rows of several files of Arrow: which columns, whether the files agree, and their conversion by several threads, in order."""
+"""Convert the rows of several Arrow files in order, by several threads, after choosing columns and comparing the files."""
 from __future__ import annotations
 
 import collections
@@ -14,23 +14,24 @@ from . import arrow_json
 from .arrow_files import ArrowFile, Group
 from .errors import Error, OptionError
 
-NAMED = 10    # skipped rows that are named; all are counted
-AHEAD = 8     # results of each group that wait to be taken
+NAMED = 10    # how many skipped rows are named; all are counted
+AHEAD = 8     # how many results of each group may wait for the consumer
 
 Result = TypeVar("Result")
 
 
 class Choice(NamedTuple):
-    """What is taken of each row: these columns. A row in which a key is null is skipped. kinds: what each column is in JSON."""
+    """The columns to read, the keys whose nulls skip a row, and the kind of each column in JSON."""
     columns: List[str]
     keys: List[str]
     kinds: Dict[str, str]
 
 
 class Lines(NamedTuple):
-    """Rows of a batch as lines of JSON. skipped: why and which the first rows are that were left out; lost: how many, by the reason.
+    """Rows of a batch as lines of JSON.
 
-    Rows are counted from 0 in their file. nulls: how many of the other values are null, by column.
+    skipped: the reason and number of the first rows that were left out, counted from 0 in their file. lost: how many were left out, by
+    reason. nulls: how many other values are null, by column.
     """
     data: bytes
     rows: int
@@ -40,7 +41,7 @@ class Lines(NamedTuple):
 
 
 def split_names(option: str, given: Optional[str]) -> Optional[List[str]]:
-    """The names of a list with commas. OptionError: one is empty or there twice."""
+    """Return the names of a list with commas; raise OptionError if one is empty or occurs twice."""
     if given is None:
         return None
     names = given.split(",")
@@ -50,7 +51,7 @@ def split_names(option: str, given: Optional[str]) -> Optional[List[str]]:
 
 
 def kinds_of(file: ArrowFile, columns: List[str], kind_of: Callable[[Any], str]) -> Dict[str, str]:
-    """What each column is. OptionError: it is not there, or there twice. Error: kind_of refuses it."""
+    """Return the kind of each column; raise OptionError if a column is missing or occurs twice, and Error if kind_of refuses it."""
     kinds = {}
     for name in columns:
         places = file.schema.get_all_field_indices(name)
@@ -65,15 +66,15 @@ def kinds_of(file: ArrowFile, columns: List[str], kind_of: Callable[[Any], str])
 
 
 def same_kind(one: str, other: str) -> bool:
-    """Whether two kinds agree; of nulls alone, "any", nothing is known."""
+    """Return whether two kinds agree. "any", the kind of a column of nulls, agrees with all."""
     return any(re.fullmatch(re.escape(known).replace("any", ".*"), kind) for known, kind in ((one, other), (other, one)))
 
 
 def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[List[str]],
            kind_of: Callable[[Any], str] = arrow_json.json_kind) -> Choice:
-    """The columns to take; by default all of the first file. keys: by default "text", or the first of the given columns.
+    """Return the columns to read; by default all of the first file. `keys` are by default "text", or the first of the given columns.
 
-    OptionError: a column or key is not there. Error: a type that JSON lacks, or two files differ.
+    Raises OptionError if a column or key is missing, and Error for a type that JSON lacks, or if two files differ.
     """
     names = columns or list(files[0].schema.names)
     kinds = kinds_of(files[0], names, kind_of)
@@ -88,7 +89,7 @@ def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[
 
 
 def differ(first: ArrowFile, file: ArrowFile, kinds: Dict[str, str], own: Dict[str, str]) -> None:
-    """Error: the columns of two files differ."""
+    """Raise Error if the columns of two files differ."""
     for name in {**kinds, **own}:
         one, other = kinds.get(name), own.get(name)
         if one is None or other is None or not same_kind(one, other):
@@ -97,7 +98,7 @@ def differ(first: ArrowFile, file: ArrowFile, kinds: Dict[str, str], own: Dict[s
 
 
 def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[str, Any]]]:
-    """Which rows have all keys, or None for all; and for each key that is null somewhere, what is wrong with which other rows."""
+    """Return which rows have all keys, or None for all; and for each key that is null somewhere, the reason and the other rows it skips."""
     sound: Optional[Any] = None
     missing = []
     for key in keys:
@@ -111,7 +112,7 @@ def key_nulls(batch: Any, keys: List[str]) -> Tuple[Optional[Any], List[Tuple[st
 
 
 def lines_of(batch: Any, first: int, choice: Choice) -> Lines:
-    """A batch, whose first row has this number in its file, as lines."""
+    """Return a batch as lines; `first` is the number of its first row in the file."""
     sound, missing = key_nulls(batch, choice.keys)
     skipped = [(reason, first + row) for reason, null in missing for row in pc.indices_nonzero(null)[:NAMED].to_pylist()]
     lost = {reason: pc.sum(null).as_py() or 0 for reason, null in missing}
@@ -122,7 +123,7 @@ def lines_of(batch: Any, first: int, choice: Choice) -> Lines:
 
 
 def lines(group: Group, choice: Choice) -> Iterator[Lines]:
-    """The rows of a group as lines, in batches. Error: they cannot be read, or are no text."""
+    """Yield the rows of a group as lines, in batches; raise Error if they cannot be read, or contain binary data as text."""
     first = group.first
     for batch in group.batches(choice.columns):
         try:
@@ -135,13 +136,14 @@ def lines(group: Group, choice: Choice) -> Iterator[Lines]:
 
 
 def ordered(groups: Iterable[Group], work: Callable[[Group], Iterator[Result]], jobs: int) -> Iterator[Tuple[Group, Result]]:
-    """What work gives for each group, in the order of the groups; so many groups are worked on at once, each by a thread.
+    """Yield the results of `work` for each group, in the order of the groups, with `jobs` groups processed at a time by a thread each.
 
-    A thread waits when AHEAD of its results were not taken. The first error in the order of the groups is raised.
+    A thread waits while AHEAD of its results are not taken. The first error in the order of the groups is raised.
     """
     stop = threading.Event()
 
     def put(out: "queue.Queue[Any]", result: Any) -> None:
+        """Queue a result, unless the consumer stops."""
         while not stop.is_set():
             try:
                 out.put(result, timeout=0.1)
@@ -150,6 +152,7 @@ def ordered(groups: Iterable[Group], work: Callable[[Group], Iterator[Result]], 
                 pass
 
     def produce(group: Group, out: "queue.Queue[Any]") -> None:
+        """Queue the results of a group, then the end or the error."""
         try:
             for result in work(group):
                 put(out, (result, None))

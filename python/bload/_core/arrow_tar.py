@@ -1,7 +1,7 @@
-"""Binary columns of Arrow as members of a tar file: sounds, pictures and videos as datasets keep them.
+"""Write binary columns of Arrow as members of a tar file: sounds, pictures and videos as datasets store them.
 
 A row is KEY.EXT and, with further columns, KEY.json; KEY is the row's number. With several binary columns it is KEY.COLUMN.EXT. Values are
-bytes, or what the features Audio, Image and Video of Hugging Face's datasets are: structs of bytes and the path of the file.
+bytes, or the features Audio, Image and Video of Hugging Face's datasets: structs of bytes and the path of the file.
 """
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .arrow_files import Group
 from .arrow_rows import Choice, Lines
 from .errors import Error
 
-DIGITS = 9  # of a key, at least
+DIGITS = 9  # the least digits of a key
 BLOCK, RECORD = 512, 10240
 WRITTEN = re.compile(r"\.([A-Za-z0-9]{1,10})$")
 
-# Ending, position and bytes by which the content of a file is known.
+# Ending, position and bytes that identify the content of a file.
 MAGIC = (("png", 0, b"\x89PNG"), ("jpg", 0, b"\xff\xd8\xff"), ("gif", 0, b"GIF8"), ("webp", 8, b"WEBP"), ("wav", 8, b"WAVE"),
          ("avi", 8, b"AVI "), ("tiff", 0, b"II*\0"), ("tiff", 0, b"MM\0*"), ("bmp", 0, b"BM"), ("flac", 0, b"fLaC"), ("ogg", 0, b"OggS"),
          ("mp3", 0, b"ID3"), ("mp3", 0, b"\xff\xfb"), ("mp3", 0, b"\xff\xf3"), ("mp3", 0, b"\xff\xf2"), ("avif", 4, b"ftypavif"),
@@ -28,20 +28,20 @@ MAGIC = (("png", 0, b"\x89PNG"), ("jpg", 0, b"\xff\xd8\xff"), ("gif", 0, b"GIF8"
 
 
 class Members(NamedTuple):
-    """The members of some rows, the names without the number; and what was left out, as in Lines."""
+    """The members of some rows, their names without the number; and what was skipped, as in Lines."""
     rows: List[List[Tuple[str, Any]]]
-    told: Lines
+    skipped_rows: Lines
 
 
 def is_file(kind: Any) -> bool:
-    """Whether values of a type become files: bytes, or structs of bytes and path."""
+    """Return whether values of a type become files: bytes, or structs of bytes and path."""
     kind = arrow_json.plain(kind)
     names = [field.name for field in arrow_json.members(kind)] if str(kind).startswith("struct") else []
     return arrow_json.is_binary(kind) or sorted(names) == ["bytes", "path"] and arrow_json.is_binary(kind.field("bytes").type)
 
 
 def member_kind(kind: Any) -> str:
-    """What a column becomes: "file", or what it is in JSON. Error: neither."""
+    """Return what a column becomes: "file", or its kind in JSON. Raises Error if it is neither."""
     if is_file(kind):
         return "file"
     try:
@@ -51,7 +51,7 @@ def member_kind(kind: Any) -> str:
 
 
 def ending(path: Optional[str], data: Any) -> str:
-    """The ending of a file, by its path or else by its content."""
+    """Return the ending of a file, from its path or else from its content."""
     found = WRITTEN.search(path or "")
     if found:
         return found[1].lower()
@@ -60,7 +60,7 @@ def ending(path: Optional[str], data: Any) -> str:
 
 
 def file_of(value: Any) -> Tuple[Optional[Any], Optional[str]]:
-    """The bytes, as a buffer without a copy, and the path of a value; None where there is none."""
+    """Return the bytes of a value, as a buffer without a copy, and its path; None for what is missing."""
     if hasattr(value, "as_buffer"):
         return value.as_buffer(), None
     if not value.is_valid:
@@ -69,7 +69,7 @@ def file_of(value: Any) -> Tuple[Optional[Any], Optional[str]]:
 
 
 def columns_of(batch: Any) -> List[Any]:
-    """The columns of a batch, those of dictionaries and extensions as their values."""
+    """Return the columns of a batch, with the values of dictionaries and extensions."""
     columns = []
     for column in batch.columns:
         column = column.storage if hasattr(column, "storage") else column
@@ -78,7 +78,7 @@ def columns_of(batch: Any) -> List[Any]:
 
 
 def members(group: Group, choice: Choice) -> Iterator[Members]:
-    """The rows of a group as members of an archive, in batches. A row in which a file is null is left out. Error: it cannot be read."""
+    """Yield the rows of a group as members of an archive, in batches, without rows in which a file is null; raise Error if reading fails."""
     files = [name for name, kind in choice.kinds.items() if kind == "file"]
     others = [name for name in choice.columns if name not in files]
     first = group.first
@@ -92,32 +92,32 @@ def members(group: Group, choice: Choice) -> Iterator[Members]:
 
 
 def files_of(batch: Any, texts: List[bytes], first: int) -> Members:
-    """The members of the rows of a batch of files. texts: the JSON of each row, or none."""
+    """Return the members of the rows of a batch of files; `texts` is the JSON of each row, or empty."""
     names, columns = batch.schema.names, columns_of(batch)
-    rows, told = [], Lines(b"", 0, [], {}, {})
+    rows, skipped_rows = [], Lines(b"", 0, [], {}, {})
     for row in range(batch.num_rows):
         found: List[Tuple[str, Any]] = []
         for name, column in zip(names, columns):
             data, path = file_of(column[row])
             if data is None:
                 reason = f"\"{name}\" has the path of a file, but not its bytes" if path else f"\"{name}\" is null"
-                told.skipped.append((reason, first + row))
-                told.lost[reason] = told.lost.get(reason, 0) + 1
+                skipped_rows.skipped.append((reason, first + row))
+                skipped_rows.lost[reason] = skipped_rows.lost.get(reason, 0) + 1
                 break
             found.append((("." + name.replace("/", "_") if len(names) > 1 else "") + "." + ending(path, data), data))
         else:
             rows.append(found + [(".json", text) for text in texts[row:row + 1]])
-    return Members(rows, told._replace(rows=len(rows)))
+    return Members(rows, skipped_rows._replace(rows=len(rows)))
 
 
 class TarFile:
-    """Writes members to a tar file, without a clock: the same rows give the same bytes."""
+    """Write members to a tar file without timestamps, so that the same rows give the same bytes."""
 
     def __init__(self, file: BinaryIO):
         self.file, self.size, self.rows = file, 0, 0
 
     def add(self, row: List[Tuple[str, Any]]) -> None:
-        """The members of the next row."""
+        """Write the members of the next row."""
         for name, data in row:
             info = tarfile.TarInfo(f"{self.rows:0{DIGITS}}{name}")
             info.size = len(data)
@@ -127,11 +127,12 @@ class TarFile:
         self.rows += 1
 
     def write(self, data: Any) -> None:
+        """Write bytes and count them."""
         self.file.write(data)
         self.size += len(data)
 
     def finish(self) -> None:
-        """The end of the archive, on the disk."""
+        """Write the end of the archive, and flush it to the disk."""
         self.write(bytes(2 * BLOCK))
         self.write(bytes(-self.size % RECORD))
         self.file.flush()

@@ -1,4 +1,4 @@
-"""What datasets and views have in common: options, properties, sequences and epochs."""
+"""The common base class of datasets and views: options, properties, sequences and epochs."""
 from __future__ import annotations
 
 import functools
@@ -17,7 +17,7 @@ from .mapping import RESIDENT, MappedFile
 from .safetensors import DTYPES
 from .sequences import Sequences
 from .shard import Shard
-from .stored import BlockOptions, Places, Store
+from .stored import BlockOptions, BlockStore, Places
 
 OPEN_SHARDS = 64
 
@@ -25,20 +25,26 @@ Self = TypeVar("Self", bound="BaseDataset")
 
 
 class BaseDataset(Blocks):
-    """What bload.open gives: a Dataset or a View. bload.open explains the options.
+    """The common interface of Dataset and View, which bload.open returns.
 
-    len(dataset) is the number of blocks; dataset[i], dataset[-1], dataset[2:5] (a list) and iteration give them. Blocks describes a block.
-    dataset.sequence(id) gives one sequence, whole. dataset.sequences is the table of all. dataset.epoch(n) gives the blocks of an epoch.
+    len(dataset) is the number of blocks. dataset[i], dataset[-1], dataset[2:5] (a list) and iteration return blocks, which Blocks
+    describes. dataset.sequence(id) returns one whole sequence, dataset.sequences is the table of sequences, and dataset.epoch(n) returns
+    the blocks of another epoch.
 
-    T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read when
-    it is used. Any number of threads can read. A dataset can be forked and pickled; the receiver of a pickled one opens it again.
+    T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read on
+    first use. Several threads may read at the same time. A dataset can be forked and pickled; unpickling opens it again.
 
-    path: the directory. info: its manifest.
+    Attributes
+    ----------
+    path : str
+        The directory or URL.
+    info : Manifest
+        The parsed manifest.
     """
 
     compressed: bool               # some of the shards are compressed
     has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
-    shard: Callable[[int], Shard]  # gives shards by number, and keeps the last ones open
+    shard: Callable[[int], Shard]  # returns a shard by number, and keeps the last ones open
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
@@ -54,7 +60,7 @@ class BaseDataset(Blocks):
         self.options = BlockOptions(self.names(fields), *flags)
         self.check_names()
         if verify:
-            checksum.xxh3(b"")  # raises an error if the package is missing
+            checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.known: Optional[Sequences] = None
         self.table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
         self.table_names = list(self.table_types)
@@ -72,15 +78,15 @@ class BaseDataset(Blocks):
                              notebook.table(("field", "kind", "stored", "shape of a step", "encoding"), fields), *self.more_html())
 
     def more_html(self) -> List[str]:
-        """Further tables of what a notebook shows."""
+        """Return further HTML tables for the notebook representation; a subclass may add some."""
         return []
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        from .opening import open  # which imports this module
+        from .opening import open  # imported here, because opening imports this module
         return functools.partial(open, self.path, self.checked, **self.given()), ()
 
     def given(self) -> Dict[str, Any]:
-        """The options that it was opened with, except verify."""
+        """Return the options that the dataset was opened with, except verify, so that it can be opened again."""
         return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards, resident=self.resident,
                     **self.storage.given())
 
@@ -92,16 +98,16 @@ class BaseDataset(Blocks):
         self.close()
 
     def close(self) -> None:
-        """Closes the shards. Arrays stay valid; reading after this raises ValueError."""
+        """Close the shards. Arrays stay valid; reading afterwards raises ValueError."""
         raise NotImplementedError
 
     def check_open(self) -> None:
-        """ValueError: the dataset was closed."""
+        """Raise ValueError if the dataset was closed."""
         if self.closed:
             raise ValueError(f"{self.path}: the dataset was closed")
 
     def names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
-        """The names of the requested fields. OptionError: no such field."""
+        """Return the names of the requested fields; raise OptionError if one does not exist."""
         if fields is None:
             return tuple(self.info.fields)
         names = arguments.names("fields", fields)
@@ -112,15 +118,15 @@ class BaseDataset(Blocks):
         return names
 
     def check_names(self) -> None:
-        """OptionError: a requested array has the name of a field or an attribute."""
+        """Raise OptionError if a requested array has the name of a field or an attribute, because a block would lose one of the two."""
         for name in "ids", "segment_ids", "position_ids", "mask":
             if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
     def open_file(self, name: str, verify: bool = False) -> MappedFile:
-        """A file that the manifest lists, after checking its size and, with verify here or for the dataset, its checksum.
+        """Open a file that the manifest lists, after comparing its size and, with verify here or for the dataset, its checksum.
 
-        MissingError: it does not exist. DamagedError: the manifest does not list it, or it differs from the manifest.
+        Raises MissingError if it does not exist, and DamagedError if the manifest does not list it or it differs from the manifest.
         """
         entry = self.info.files.get(name)
         if entry is None:
@@ -132,83 +138,100 @@ class BaseDataset(Blocks):
 
     @property
     def index(self) -> Plan:
-        """The plan of the blocks."""
+        """The plan of the blocks of epoch 0."""
         raise NotImplementedError
 
     @property
     def all_agreed(self) -> bool:
-        """Whether the tables of all stored blocks were compared with the index."""
+        """Whether the tables of all stored blocks were compared with the index, so that no further check is needed."""
         raise NotImplementedError
 
     @property
     def far(self) -> bool:
-        """Whether some of it lies far away, so that it is worth to read ahead."""
+        """Whether a part of the dataset is remote, so that prefetching pays."""
         raise NotImplementedError
 
     @property
     def unit(self) -> int:
-        """The bytes that are fetched at once, where blocks are smaller; see Storage."""
+        """The bytes that one request fetches where blocks are smaller; see Storage."""
         raise NotImplementedError
 
     @property
     def dataset(self) -> "BaseDataset":  # type: ignore[override]
+        """The dataset itself, for code that works on epochs too."""
         return self
 
     @property
     def manifest(self) -> Dict[str, Any]:
-        """The content of manifest.json."""
+        """The content of manifest.json as a dict; do not change it."""
         return self.info.json
 
     @property
     def T(self) -> int:
-        """Steps in a block."""
+        """The number of steps of a block."""
         return self.info.T
 
     @property
     def S(self) -> int:
-        """Places for sequences in a block's tables."""
+        """The number of slots for sequences in the tables of a block."""
         return self.info.S
 
     @property
     def fields(self) -> Dict[str, Field]:
-        """The fields by name; each has kind, dtype, stored, shape (of one step) and encoding. See Field."""
+        """The fields by name. Each has kind, dtype, stored, shape (of one step) and encoding; see Field."""
         return self.info.fields
 
     @property
     def world_size(self) -> int:
-        """Ranks that the dataset was packed for: len() is a multiple of world_size * batch_size."""
+        """The number of ranks that the dataset was packed for: len() is a multiple of world_size * batch_size."""
         return self.info.world_size
 
     @property
     def batch_size(self) -> int:
-        """Blocks per rank and step that the dataset was packed for."""
+        """The number of blocks per rank and training step that the dataset was packed for."""
         return self.info.batch_size
 
     @property
     def sequences(self) -> Sequences:
-        """The table of sequences: ids, lengths, which were skipped and why, and the other columns. See Sequences."""
+        """The table of sequences: ids, lengths, status and reason of skipped inputs, and the other columns. See Sequences."""
         self.check_open()
         if self.known is None:
             self.known = self.open_sequences()
         return self.known
 
     def open_sequences(self) -> Sequences:
+        """Open the table of sequences; called on the first use of `sequences`."""
         raise NotImplementedError
 
     @property
     def epochs(self) -> Tuple[int, ...]:
-        """The epochs that exist without a window: 0, the stored blocks, and those that have plans."""
+        """The epochs that exist without a window: 0, the stored blocks, and every epoch that has a plan, ascending."""
         return epochs_of(self.info.files)
 
     def epoch(self, number: SupportsIndex, window: Optional[int] = None, seed: int = 0) -> Blocks:
-        """The blocks of an epoch: other combinations of the stored sequences, as many blocks and of the same shapes.
+        """Return the blocks of an epoch: the stored sequences in other combinations, with the same number of blocks and the same shapes.
 
-        number: 0 is the dataset itself. Other numbers are those of self.epochs or, with a window, any positive number.
-        window: compose each block from the sequences of this many consecutive stored blocks. Without it, the plan made by
-        `bload plan --dataset` applies.
-        seed: determines the epochs of windows; only with a window.
+        Parameters
+        ----------
+        number : int
+            0 is the dataset itself. Other numbers are those in self.epochs or, with a window, any positive number.
+        window : int, optional
+            Compose each block from the sequences of this many consecutive stored blocks. Without a window the epoch follows the plan that
+            `bload plan --dataset` made.
+        seed : int
+            The seed of a windowed epoch; only valid with a window.
 
-        EpochError: no such epoch. OptionError: a seed without a window.
+        Returns
+        -------
+        Blocks
+            Numbered from 0 as the dataset is. It reads through this dataset, which must stay open.
+
+        Raises
+        ------
+        EpochError
+            There is no such epoch.
+        OptionError
+            A seed is given without a window.
         """
         number = arguments.integer("the number of an epoch must be an int", number)
         if seed != 0 and window is None:
@@ -216,21 +239,39 @@ class BaseDataset(Blocks):
         return self if number == 0 else Epoch(self, number, window, seed)
 
     def key(self, name: str) -> str:
-        """The name that a field has in a block."""
+        """Return the name under which a block contains a field: NAME, or NAME_jpeg and NAME_delta with decode=False."""
         return name if self.options.decode else self.fields[name].tensor
 
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
-        """The fields of one sequence, given by its id or its row: a dict of arrays [length, ...], joined from its pieces.
+        """Return the fields of one sequence, joined from its stored pieces.
 
-        partial: if only parts of the sequence are stored, return these, in order, instead of raising SequenceError.
+        Parameters
+        ----------
+        which : str or int
+            The id of the sequence, or its row in the table of sequences.
+        partial : bool
+            If only a part of the sequence is stored, return the stored steps in order instead of raising SequenceError.
 
-        SequenceError (a KeyError): no such id; the sequence was skipped or failed; or, without partial, it is not stored completely.
-        IndexError: no such row. TypeError: neither an id nor a row.
+        Returns
+        -------
+        dict of array [length, ...]
+            By name of the field. With decode=False a JPEG field is a list of files, U8 [bytes] each.
+
+        Raises
+        ------
+        SequenceError
+            There is no such id, the sequence was skipped or failed, or, without partial, it is not stored completely. Also a KeyError.
+        IndexError
+            There is no such row.
+        TypeError
+            `which` is neither an id nor a row.
+        DamagedError
+            A stored block is damaged.
         """
         row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence must be given by id or row", which)
-        told = self.sequences[row]
-        pieces, places = self.stored(row % len(self.sequences))
-        self.check_stored(told, pieces, partial)
+        row_values = self.sequences[row]
+        pieces, places = self.stored_parts(row % len(self.sequences))
+        self.check_stored(row_values, pieces, partial)
         parts: Dict[str, List[Any]] = {name: [] for name in self.options.fields}
         for shard, step, start, end in zip(*(table.tolist() for table in places)):
             source, number = self.source_of(shard)
@@ -242,63 +283,74 @@ class BaseDataset(Blocks):
         return {self.key(name): join(found) for name, found in parts.items()}
 
     def verify(self, blocks: Optional[Iterable[SupportsIndex]] = None) -> None:
-        """Reads blocks and compares every byte with its checksum (needs the package xxhash). Nothing is returned: what is damaged raises.
+        """Read blocks and compare every stored byte with its checksum; needs the package xxhash.
 
             dataset.verify([0, 7, -1])
             dataset.verify()            # everything
 
-        blocks: their numbers, in any order. Each is compared as it is stored, in the fields that the dataset was opened with, and with it the
-        header and the tables of its shard; of a view the blocks of the sources that have its sequences. None: all of them, and the other
-        files that the manifests list.
+        The dataset is opened again, so earlier reads and checks do not count. For a remote dataset nothing is taken from the cache or added to
+        it: the bytes are those of the object store. Of a compressed shard, only the frames that contain the blocks are fetched from a remote
+        store; on this machine the whole shard is compared.
 
-        The dataset is opened anew, so what was read or verified before does not count. From afar nothing is taken from the cache, or put
-        there: the bytes are those of the store. Of compressed shards the frames that have the blocks are fetched; on this machine
-        the whole shard is compared.
+        Parameters
+        ----------
+        blocks : iterable of int, optional
+            Block numbers in any order. Each block is compared as it is stored, in the fields that the dataset was opened with, together with
+            the header and tables of its shard. For a view, the blocks of the sources that contain its sequences are compared. None compares all
+            blocks, and all other files that the manifests list.
 
-        DamagedError: something differs. It names the file, the block and the field; the first of several. IndexError: no such block.
-        TypeError: blocks is no iterable of integers. Errors of bload.open.
+        Raises
+        ------
+        DamagedError
+            Something differs. The message names the file, block and field of the first difference.
+        IndexError
+            There is no such block.
+        TypeError
+            `blocks` is not an iterable of integers.
         """
         self.check_open()
         verification.verify(self, blocks)
 
     def verify_files(self) -> None:
-        """Compares all files that the manifest lists with their checksums, if it was opened with verify. DamagedError: one differs."""
+        """Compare all files that the manifest lists with their checksums if opened with verify; raise DamagedError if one differs."""
         for name in self.info.files:
             self.open_file(name)
 
-    def check_stored(self, told: Dict[str, str], pieces: Pieces, partial: bool) -> None:
-        """SequenceError: the sequence is not stored or, without partial, not completely."""
-        name, status, reason = told["id"], told.get("status") or "ok", told.get("reason", "")
+    def check_stored(self, row_values: Dict[str, str], pieces: Pieces, partial: bool) -> None:
+        """Raise SequenceError if the sequence is not stored or, without partial, not stored completely."""
+        name, status, reason = row_values["id"], row_values.get("status") or "ok", row_values.get("reason", "")
         if status != "ok":
             raise SequenceError(f"{name} is not stored: {status}{', ' if reason else ''}{reason}", self.path)
         first, length = pieces.source_start, pieces.length.astype(np.int64)
         if len(first) == 0:
             raise SequenceError(f"{name} is not stored: no block has it", self.path)
-        whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == told["length"]
+        whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == row_values["length"]
         if not whole and not partial:
-            raise SequenceError(f"only {int(length.sum())} of the {told['length']} steps of {name} are stored: "
+            raise SequenceError(f"only {int(length.sum())} of the {row_values['length']} steps of {name} are stored: "
                                 "partial=True gives them", self.path)
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 
     def padding(self, name: str) -> Any:
-        """A step of a field's padding, or a number."""
+        """Return one step of a field's padding: an array, or a number."""
         raise NotImplementedError
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
-        """Where pieces are stored: for each place the number of its piece; the places; and the pieces' numbers in the index, if these are
-        needed for values. plan: the file that has the pieces. DamagedError: they are not stored.
+        """Return where pieces are stored, for the composition of blocks.
+
+        The result is the number of the piece of each place, the places, and the pieces' numbers in the index if `values` needs them. `plan` is
+        the path of the file that lists the pieces, for messages. Raises DamagedError if a piece is not stored.
         """
         raise NotImplementedError
 
-    def stored(self, row: int) -> Tuple[Pieces, Places]:
-        """The parts that are stored of a row, in order, as pieces, and where each is stored."""
+    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+        """Return the stored parts of a row, in order, as pieces, and the place of each."""
         raise NotImplementedError
 
     def values(self, pieces: Pieces) -> Dict[str, Any]:
-        """The values that the tables of a block have for its pieces, [n] each: all but cu_seqlens, num_sequences and segment_ids."""
+        """Return the table values of pieces, [n] each: all tables of a block except cu_seqlens, num_sequences and segment_ids."""
         raise NotImplementedError
 
-    def source_of(self, shard: int) -> Tuple[Store, int]:
-        """The dataset that has a shard, and its number there."""
+    def source_of(self, shard: int) -> Tuple[BlockStore, int]:
+        """Return the dataset that contains a shard, and the number of the shard there."""
         raise NotImplementedError

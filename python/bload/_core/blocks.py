@@ -8,7 +8,7 @@ import numpy as np
 from . import segments
 from .arguments import integer
 from .manifest import REPEATED
-from .stored import BlockOptions, Store, Stored
+from .stored import BlockOptions, BlockStore, DatasetLike
 
 # A block: arrays by name, and the list "ids".
 Block = Dict[str, Any]
@@ -17,29 +17,36 @@ Block = Dict[str, Any]
 class Blocks:
     """Blocks by number: len(blocks), blocks[i], blocks[-1], blocks[2:5] (a list), and iteration.
 
-    A block is a dict. T is its number of steps, S its number of places for sequences.
+    A block is a dict. T is its number of steps, S its number of slots for sequences.
 
         each field       [T, ...]       of the field's type; steps outside of sequences are padding
-        each attribute   [S]            I64 or F64: the value of the sequence in each place; 0 where unused or failed
+        each attribute   [S]            I64 or F64: the value of the sequence in each slot; 0 where unused or failed
         cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, repeated to the end of the row
-        num_sequences    I32            places in use, including those of failed sequences
+        num_sequences    I32            used slots, including those of failed sequences
         sequence         I64 [S]        row in the table of sequences; -1 where unused, or where the sequence failed while packing
         length           I32 [S]        steps; 0 where unused or failed
         source_start     I64 [S]        first step within the sequence; only if the dataset has cut sequences, or was made with --sequence-slots
-        repeated         I32 [S]        steps at the start of a piece that repeat the end of the piece before, as context: not to be learned
-                                        again; only if the dataset has an overlap (--overlap)
+        repeated         I32 [S]        steps at the start of a piece that repeat the end of the previous piece as context, and must not be
+                                        learned again; only if the dataset has an overlap (--overlap)
         ids              list of S str  "" where unused or failed; absent with ids=False
         segment_ids      I32 [T]        k + 1 in the steps of the block's sequence k, 0 elsewhere; if stored or requested
         position_ids     I32 [T]        0, 1, 2... from the start of each sequence or piece of one, 0 elsewhere; if requested
         mask             BOOL [T]       true in the steps of sequences; if requested
 
-    With decode=False, encoded fields come as they are stored, under other names: NAME_jpeg, a list of T JPEG files, U8 [bytes] each (an
-    empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3 or 1], differences.
+    With decode=False, encoded fields are returned as they are stored, under other names: NAME_jpeg, a list of T JPEG files, U8 [bytes] each
+    (an empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3 or 1], differences.
 
-    IndexError: no such block. TypeError: the index is not an integer or a slice.
+    The caller owns the dict and its arrays. Arrays are read-only where they view a mapped file; see `writable` of bload.open.
+
+    Raises
+    ------
+    IndexError
+        There is no such block.
+    TypeError
+        The index is neither an integer nor a slice.
     """
 
-    dataset: Stored
+    dataset: DatasetLike
     options: BlockOptions
 
     def __len__(self) -> int:
@@ -64,19 +71,19 @@ class Blocks:
         return map(self.block, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
-        # By default Python would read all blocks and compare their arrays.
+        # Without this method Python would read all blocks and compare their arrays.
         raise TypeError("cannot search for blocks; for sequences use `id in dataset.sequences`")
 
     def block(self, i: int) -> Block:
-        """Block i; 0 <= i < len(self)."""
+        """Return block i; 0 <= i < len(self)."""
         raise NotImplementedError
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
-        """The stored blocks that block i is made of, each with the dataset that has it."""
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
+        """Return the stored blocks that block i is made of, each with its dataset, so that they can be prefetched or verified."""
         raise NotImplementedError
 
     def complete(self, block: Block) -> Block:
-        """block, with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
+        """Return the block with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
         options, overlap = self.options, self.dataset.info.overlap
         if overlap:
             first = block["source_start"] if "source_start" in block else np.zeros(self.dataset.info.S, np.int64)

@@ -1,15 +1,16 @@
-"""A directory with pieces of far files, which all processes of a node share.
+"""A directory with pieces of remote files, which all processes of a node share.
 
-    CACHE/pieces/3f/NAME          a piece, and at its end MAGIC, its size and its checksum (24 bytes)
+    CACHE/pieces/3f/NAME          a piece, followed by MAGIC, its size and its checksum (24 bytes)
     CACHE/making/NAME.PID.N       a piece while it is written; its writer holds a lock on it
-    CACHE/locks/000 to 3ff        who fetches a piece locks the file that its name falls to
-    CACHE/total                   how many bytes there are, those of pieces being written included; locked to change it
+    CACHE/locks/000 to 3ff        the lock of a fetch: a hash of the name of the piece selects the file
+    CACHE/total                   the number of bytes, including pieces being written; locked while it changes
 
-A piece is a file of its own, not a part of a sparse one: a hole in a mapped file would be zeros. It gets its name when it is whole, never
-changes, and can be removed at any time: those who have it open go on reading it. Names begin with a checksum that was compared with the
-piece, so that no piece is mistaken for one of another dataset (of frames of compressed shards, whose blocks are compared when they are
-used: with one of the shard and of all its blocks). A name is hexadecimal digits and words, and no path. A process that is killed leaves a
-file without a lock, which is removed when room is made, and a total that is too high, which is counted anew then.
+Each piece is a file of its own, not a part of a sparse file, because a hole in a mapped file would read as zeros. A piece gets its name
+when it is complete, never changes, and can be removed at any time: a process that has it open continues to read it. Its name begins with
+a checksum that was compared with the piece, so that a piece cannot be taken for one of another dataset. (For frames of compressed shards
+this is a checksum of the shard and of all its blocks; the blocks are compared when they are used.) A name consists of hexadecimal digits
+and words, and is not a path. A process that is killed leaves a file without a lock, which the next clean-up removes, and a total that is
+too high, which the clean-up counts again.
 """
 from __future__ import annotations
 
@@ -34,48 +35,49 @@ from .pieces import StoredPiece
 MAGIC = b"bloadpc1"
 FOOTER = struct.Struct("<8sQQ")
 LOCKS = 1024
-KNOWN = 1 << 16    # pieces that a process remembers to have checked
-SPARE = 0.95       # what is left of the limit when room was made
+KNOWN = 1 << 16    # how many checked pieces a process remembers
+SPARE = 0.95       # the share of the limit that is in use after a clean-up
 NAME = re.compile("[0-9a-f]{2}[0-9a-z-]{1,60}")
-# Of something else in the place of a piece: a link, a socket, a pipe without a writer, a device that is not there.
+# Errors if the path of a piece is a link, a socket, a pipe without a writer, or a missing device.
 STRANGE = errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV
 
-# Says what is wrong with the bytes of a piece; None: nothing.
+# Returns what is wrong with the bytes of a piece, or None.
 Check = Callable[[Bytes], Optional[str]]
 
 
 class Cache:
-    """directory: made if missing. limit: the most bytes of pieces, or None. Any number of threads and processes can use it.
+    """A cache directory, which is made if it is missing. `limit` is the most bytes of pieces, or None.
 
-    Error: the directory cannot be used.
+    Any number of threads and processes can use it. Raises Error if the directory cannot be used.
     """
 
     def __init__(self, directory: str, limit: Optional[int]):
         self.directory, self.limit = directory, limit
-        self.checked: Dict[str, int] = {}  # the inodes of pieces whose checksums were right
+        self.checked: Dict[str, int] = {}  # the inodes of pieces with right checksums
         self.numbers = itertools.count()
         try:
             os.makedirs(os.path.join(directory, "pieces"), exist_ok=True)
             os.makedirs(os.path.join(directory, "locks"), exist_ok=True)
             os.makedirs(os.path.join(directory, "making"), exist_ok=True)
             with self.locked("total"):
-                self.making()
+                self.pending_bytes()
         except OSError as error:
             raise Error(f"cannot be used as a cache: {error.strerror}", directory) from None
 
     def path(self, key: str) -> str:
+        """Return the path of a piece; raise Error if no piece can have this name."""
         if NAME.fullmatch(key) is None:
             raise Error(f"no piece can have the name {key!r}", self.directory)
         return os.path.join(self.directory, "pieces", key[:2], key)
 
     def has(self, key: str) -> bool:
-        """Whether there is a piece of this name, checked or not."""
+        """Return whether there is a piece of this name, checked or not."""
         return os.path.exists(self.path(key))
 
     def find(self, key: str, check: Optional[Check] = None) -> Optional[StoredPiece]:
-        """The piece of this name; None if it is not there. One that is damaged is removed. Marks it as just used.
+        """Return the piece of this name and mark it as just used, or return None if it is missing. A damaged piece is removed.
 
-        check: compares the piece when this process first opens it. Without it the checksum at its end is compared.
+        `check` compares the piece when this process first opens it. Without it the checksum at its end is compared.
         """
         path = self.path(key)
         try:
@@ -105,7 +107,7 @@ class Cache:
 
     @staticmethod
     def is_sound(piece: StoredPiece, check: Optional[Check]) -> bool:
-        """Whether a piece is whole, and passes the check; see find."""
+        """Return whether a piece is complete and passes the check; see find."""
         if piece.size < 0:
             return False
         data = np.empty(piece.size + FOOTER.size, np.uint8)
@@ -114,17 +116,18 @@ class Cache:
         except (DamagedError, Error):
             return False
         content = data[:piece.size].data
-        magic, size, told = FOOTER.unpack_from(data, piece.size)
+        magic, size, stored_checksum = FOOTER.unpack_from(data, piece.size)
         if (magic, size) != (MAGIC, piece.size):
             return False
-        return check(content) is None if check is not None else checksum.xxh3(content) == told
+        return check(content) is None if check is not None else checksum.xxh3(content) == stored_checksum
 
     def remove(self, key: str) -> None:
+        """Remove a piece if it exists."""
         with contextlib.suppress(OSError):
             os.unlink(self.path(key))
 
     def remove_all(self, beginning: str) -> None:
-        """Removes the pieces whose names begin like this."""
+        """Remove the pieces whose names have this prefix."""
         folder = os.path.dirname(self.path(beginning))
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
@@ -135,13 +138,13 @@ class Cache:
 
     @contextlib.contextmanager
     def fetching(self, key: str, wait: bool = True) -> Iterator[bool]:
-        """While it lasts, nobody else fetches this piece. Without wait it gives False if somebody does."""
+        """Hold the lock under which a piece is fetched. Without wait, yield False if another process or thread holds it."""
         with self.locked(f"locks/{zlib.crc32(key.encode()) % LOCKS:03x}", wait) as descriptor:
             yield descriptor >= 0
 
     @contextlib.contextmanager
     def locked(self, name: str, wait: bool = True) -> Iterator[int]:
-        """The descriptor of a file that is locked while it lasts. Without wait it may not be locked, but -1."""
+        """Hold the lock of a file and yield its descriptor. Without wait, yield -1 if another process or thread holds it."""
         path, descriptor = os.path.join(self.directory, name), -1
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
@@ -155,17 +158,17 @@ class Cache:
             yield descriptor if got else -1
         finally:
             if got:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # releases the lock in a child that was forked meanwhile, too
             os.close(descriptor)
 
     def keep(self, key: str, data: Bytes) -> bool:
-        """Writes a piece. False: there is no room for it."""
+        """Write a piece, and return False if there is no room for it."""
         whole = len(data) + FOOTER.size
         path = self.path(key)
         making = os.path.join(self.directory, "making", f"{key}.{os.getpid()}.{next(self.numbers)}")
         try:
             descriptor = self.reserve(making, whole)
-        except OSError:  # something else lies in the place of its directories
+        except OSError:  # a directory of the cache was replaced by something else
             return False
         if descriptor is None:
             return False
@@ -187,7 +190,7 @@ class Cache:
     # --- the limit --------------------------------------------------------------------------------------------------
 
     def reserve(self, making: str, size: int) -> Optional[int]:
-        """The descriptor of a new file, locked and as large as it will be; None: there is no room."""
+        """Return the descriptor of a new file, locked and of its final size, or None if there is no room."""
         if self.limit is not None and size > self.limit * SPARE:
             return None
         with self.locked("total") as total:
@@ -211,9 +214,9 @@ class Cache:
             return descriptor
 
     def make_room(self, size: int) -> int:
-        """Removes what was not used for longest, until there is some more room than for size bytes. The bytes that are left."""
+        """Remove the least recently used pieces until there is a little more room than for size bytes, and return the bytes that are left."""
         assert self.limit is not None
-        there = self.making()  # first: what gets its name meanwhile is counted twice, not left out
+        there = self.pending_bytes()  # count these first: a piece that is renamed meanwhile is counted twice instead of not at all
         pieces = self.scan()
         there += sum(size_there for _, size_there, _ in pieces)
         least = max(0, min(int(self.limit * SPARE), self.limit - size))
@@ -226,7 +229,7 @@ class Cache:
         return there
 
     def scan(self) -> List[Tuple[int, int, str]]:
-        """When each piece was last used, its bytes, and its path."""
+        """Return the time of the last use, the bytes and the path of each piece."""
         found = []
         root = os.path.join(self.directory, "pieces")
         for folder in os.listdir(root):
@@ -238,8 +241,8 @@ class Cache:
                             found.append((status.st_mtime_ns, status.st_size, entry.path))
         return found
 
-    def making(self) -> int:
-        """The bytes of pieces that are being written. What killed processes left is removed. The total must be locked."""
+    def pending_bytes(self) -> int:
+        """Return the bytes of pieces that are being written, and remove what killed processes left. The total must be locked."""
         there = 0
         folder = os.path.join(self.directory, "making")
         for name in os.listdir(folder):
@@ -253,7 +256,7 @@ class Cache:
 
 
 def is_being_written(path: str) -> bool:
-    """Whether a process holds the lock of a file. FileNotFoundError: it has its final name by now."""
+    """Return whether a process holds the lock of a file; raise FileNotFoundError if it has its final name by now."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

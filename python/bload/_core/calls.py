@@ -1,4 +1,4 @@
-"""Calls of tools and the tools themselves: their forms, and nulls that were put there."""
+"""Tools and their calls in chats: convert their forms, and remove nulls that a table format added."""
 from __future__ import annotations
 
 import json
@@ -6,12 +6,12 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .messages import Message, Unusable
 
-# Keys of a JSON schema whose value may be null. Arrow adds null for other keys, which another row has.
+# Keys of a JSON schema whose value may be null. A null of another key was added by Arrow, because another row has the key.
 NULLABLE = "default", "const"
 
 
 def without_nulls(value: Any, keep: Tuple[str, ...] = ()) -> Tuple[Any, int]:
-    """The value without keys that are null, but those of keep, and how many there were."""
+    """Return the value without keys that are null, except those in `keep`, and how many there were."""
     if isinstance(value, list):
         found = [without_nulls(one, keep) for one in value]
         return [one for one, _ in found], sum(count for _, count in found)
@@ -28,7 +28,7 @@ def without_nulls(value: Any, keep: Tuple[str, ...] = ()) -> Tuple[Any, int]:
 
 
 def functions(number: int, message: Message) -> List[Dict[str, Any]]:
-    """The functions that a message calls, each with a name. Unusable: a call has none."""
+    """Return the functions that a message calls, each with a name; raise Unusable if a call has none."""
     calls = message.get("tool_calls") or []
     found = [call.get("function", call) if isinstance(call, dict) else None for call in calls] if isinstance(calls, list) else [None]
     if not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in found):
@@ -37,7 +37,7 @@ def functions(number: int, message: Message) -> List[Dict[str, Any]]:
 
 
 def clean_calls(number: int, message: Message) -> Tuple[Message, int]:
-    """The message with functions whose arguments have no nulls, and how many there were."""
+    """Return the message without nulls in the arguments of its calls, and how many there were."""
     called = functions(number, message)
     if not called:
         return {key: value for key, value in message.items() if key != "tool_calls"}, 0
@@ -53,13 +53,14 @@ def clean_calls(number: int, message: Message) -> Tuple[Message, int]:
 
 
 def with_arguments(call: Dict[str, Any], function: Dict[str, Any], arguments: Any) -> Dict[str, Any]:
+    """Return a call with other arguments, and without keys that are null."""
     new = {**function, "arguments": arguments}
     out = {**call, "function": new} if "function" in call else new
     return {key: value for key, value in out.items() if value is not None}
 
 
 def parsed(text: str) -> Optional[Dict[str, Any]]:
-    """The object that a text has as JSON; one without keys for nothing and null. None: it has another."""
+    """Return the object that a text contains as JSON, one without keys for an empty text and for null, or None if it contains no object."""
     if not text.strip():
         return {}
     try:
@@ -70,21 +71,21 @@ def parsed(text: str) -> Optional[Dict[str, Any]]:
 
 
 def in_form(number: int, message: Message, wanted: str) -> Message:
-    """The message with arguments in the form that a template takes.
+    """Return the message with arguments in the form that a template takes.
 
     Parameters
     ----------
     number : int
-        The place of the message, for messages of errors.
+        The position of the message, for error messages.
     message : Message
-        A message, with calls or without.
+        A message, with or without calls.
     wanted : str
         "object", "string", or "any", which changes nothing.
 
     Raises
     ------
     Unusable
-        Arguments are a text that has no object in JSON.
+        Arguments are a text that does not contain a JSON object.
     """
     if wanted == "any" or not message.get("tool_calls"):
         return message
@@ -103,7 +104,7 @@ def in_form(number: int, message: Message, wanted: str) -> Message:
 
 
 def tools(keys: Dict[str, Any]) -> Tuple[Optional[List[Any]], int]:
-    """The tools of a chat, which data sets of one type per column keep as JSON in a string, and how many nulls were removed."""
+    """Return the tools of a chat, and how many nulls were removed. A data set with one type per column may store tools as JSON in a string."""
     given = keys.get("tools") or keys.get("functions")
     was_text = isinstance(given, str)
     if isinstance(given, str):

@@ -12,12 +12,12 @@ except ImportError:
 
 
 def available() -> bool:
-    """Whether the package xxhash is installed."""
+    """Return whether the package xxhash is installed."""
     return xxhash is not None
 
 
 def xxh3(data: Any) -> int:
-    """The checksum of bytes, of a contiguous array, or of the concatenated items of a list. DependencyError: xxhash is not installed."""
+    """Return the checksum of bytes, a contiguous array, or the concatenated items of a list; raise DependencyError without xxhash."""
     if xxhash is None:
         raise DependencyError("checksums can only be verified with the package xxhash: pip install xxhash")
     if isinstance(data, list):
@@ -29,12 +29,12 @@ def xxh3(data: Any) -> int:
 
 
 def digest(value: int) -> str:
-    """A checksum as files have it: 16 hexadecimal digits."""
+    """Return a checksum as files have it: 16 hexadecimal digits."""
     return f"{value:016x}"
 
 
 def plan_digest(T: int, tables: Any) -> str:
-    """The digest of a plan, 16 hexadecimal digits: over T as I64, then the bytes of its tables from block_ptr on."""
+    """Return the digest of a plan, 16 hexadecimal digits: over T as I64, then the bytes of its tables from block_ptr on."""
     xxh3(b"")  # raises DependencyError if the package is missing
     state = xxhash.xxh3_64(T.to_bytes(8, "little"))
     state.update(tables)

@@ -1,4 +1,4 @@
-"""The command lines of the package: argparse, but that a list cannot be given twice with two values."""
+"""The command-line parser of the package: argparse that refuses to take a list twice with different values."""
 from __future__ import annotations
 
 import argparse
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class Once(argparse.Action):
-    """Stores a value. Of lists (LIST,...) a user may expect that all of them count, so a second one is refused; else the last one counts."""
+    """An action that stores a value. A list (LIST,...) given twice is refused, because users expect the lists to add up; otherwise the last
+    value counts.
+    """
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         given = vars(namespace).setdefault("given_options", {})
@@ -16,6 +18,7 @@ class Once(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
+    """An argparse parser whose default action is Once."""
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         for name in (None, "store"):

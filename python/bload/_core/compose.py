@@ -1,4 +1,4 @@
-"""Composes blocks of stored pieces: the blocks of views, and of epochs."""
+"""Compose blocks of stored pieces, for views and for epochs other than the stored one."""
 from __future__ import annotations
 
 import functools
@@ -13,12 +13,12 @@ from .blocks import Block
 from .encoding import JPEG
 from .errors import DamagedError
 from .index import Pieces
-from .stored import Store, Stored
+from .stored import BlockStore, DatasetLike
 
-LOCATED = 1 << 12  # pieces that are located at a time, if they are of neighbouring blocks: many cost little more than one
-KEPT = 1 << 20     # the most pieces whose places and values are kept, in about 80 bytes each
+LOCATED = 1 << 12  # pieces of neighbouring blocks to locate at a time: many cost little more than one
+KEPT = 1 << 20     # the most pieces whose places and values are kept, about 80 bytes each
 NO_FILE = np.zeros(0, np.uint8)
-SHARD = operator.itemgetter(0)  # of an entry of Page.places
+SHARD = operator.itemgetter(0)  # the shard of an entry of Page.places
 
 
 class Layout(Protocol):
@@ -27,15 +27,16 @@ class Layout(Protocol):
     together: int
 
     def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
-        """As Plan.of."""
+        """Return the pieces of blocks first to end, as Plan.of does."""
         ...
 
 
 class Page(NamedTuple):
-    """What is known of some consecutive blocks. Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables.
+    """The pieces, places and padding of some consecutive blocks, located together.
 
-    start: the first step of each piece, ascending in a block. stop: the end of the last piece of each block, or 0. values: those of the tables of blocks, [n] each; see BaseDataset.values.
-    places, I64 [n, 4]: where their parts are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
+    Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables. start: the first step of each piece, ascending in a block.
+    stop: the end of the last piece of each block, or 0. values: the table values of the pieces, [n] each; see BaseDataset.values. places,
+    I64 [n, 4]: where the parts of the pieces are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
     """
     first: int
     end: int
@@ -50,15 +51,15 @@ class Page(NamedTuple):
 
 
 def ends(owner: np.ndarray, count: int) -> List[int]:
-    """Where the entries of each of count owners begin, and the end; owner is ascending."""
+    """Return where the entries of each of count owners begin, and the end; `owner` is ascending."""
     pointers: List[int] = np.searchsorted(owner, np.arange(count + 1)).tolist()
     return pointers
 
 
 def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
-    """The steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
+    """Return the steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
     blocks = np.arange(len(pointers) - 1)
-    at = pointers[1:] + blocks  # the places of T among the ends of gaps, as each block has a gap more than pieces
+    at = pointers[1:] + blocks  # the last gap of each block, which ends at T: a block has one gap more than pieces
     begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
     owner = np.repeat(blocks, np.diff(pointers) + 1)
     inner = np.ones(len(end), np.bool_)
@@ -69,12 +70,12 @@ def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, n
     return owner[there], gaps[:, there].T
 
 
-def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
-    """The page of blocks first to end. DamagedError: one of them is damaged."""
+def locate(dataset: DatasetLike, layout: Layout, first: int, end: int) -> Page:
+    """Return the page of blocks first to end; raise DamagedError if one of them is damaged."""
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
     piece, places, number = dataset.places(pieces, layout.path)
-    # In the order of the output, which is the fastest to write; but the parts of a compressed frame follow each other.
+    # The order of the output is the fastest to write; but keep the parts of a compressed frame together.
     order = np.lexsort((places.step if dataset.compressed else places.start, places.shard, block[piece]))
     owner, gaps = gaps_of(pointers, pieces, dataset.T)
     stop = np.zeros(end - first, np.int64)
@@ -86,16 +87,16 @@ def locate(dataset: Stored, layout: Layout, first: int, end: int) -> Page:
 
 
 class Composer:
-    """Makes the blocks of a layout from what a dataset, or the sources of a view, store."""
+    """Compose the blocks of a layout from what a dataset, or the sources of a view, store."""
 
-    def __init__(self, dataset: Stored, layout: Layout):
+    def __init__(self, dataset: DatasetLike, layout: Layout):
         self.dataset, self.layout, self.options = dataset, layout, dataset.options
         self.T, self.S = dataset.T, dataset.S
         self.names = [(name, dataset.key(name)) for name in self.options.fields]
-        # The tables of a block without sequences, which cost less to copy than to make.
+        # The tables of a block without sequences: to copy them costs less than to make them.
         self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset.table_types.items()}
-        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were checked
-        # Pages are kept for plans of which most fits, and for blocks that are read in order.
+        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were all checked
+        # Keep pages if most of the plan fits, and while blocks are read in order.
         self.located = functools.partial(locate, dataset, layout)
         self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
         self.small, self.last = dataset.index.pieces <= KEPT, -1
@@ -104,7 +105,7 @@ class Composer:
         self.repeat = dataset.info.configuration.get("pad") == "repeat"
 
     def page_of(self, i: int) -> Page:
-        """A page that has block i. If the page would have damaged blocks, or blocks are not read in order, it has block i alone."""
+        """Return a page that contains block i: of that block alone if the page would have damaged blocks, or blocks are not read in order."""
         recent = self.recent
         if recent is not None and recent.first <= i < recent.end:
             self.last = i
@@ -119,7 +120,7 @@ class Composer:
         return self.located(i, i + 1)
 
     def block(self, i: int) -> Block:
-        """Block i, without the entries that follow from its tables."""
+        """Return block i, without the entries that follow from its tables."""
         self.dataset.check_open()
         page = self.page_of(i)
         k = i - page.first
@@ -133,11 +134,11 @@ class Composer:
         block.update(self.tables(page, k))
         return block
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
-        """As Blocks.needs."""
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
+        """Return the stored blocks of which block i is made, as Blocks.needs does."""
         page = self.page(*self.around(i)) if self.small else self.located(i, i + 1)
         k = i - page.first
-        needed: Dict[Tuple[int, int], Tuple[Store, int]] = {}
+        needed: Dict[Tuple[int, int], Tuple[BlockStore, int]] = {}
         for shard, step, _, _ in page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist():
             source, number = self.dataset.source_of(shard)
             row = step // source.T
@@ -145,12 +146,12 @@ class Composer:
         return list(needed.values())
 
     def around(self, i: int) -> Tuple[int, int]:
-        """The first block of the page that has block i, and the end of its blocks."""
+        """Return the first block of the page that contains block i, and the end of its blocks."""
         first = i - i % self.layout.together
         return first, min(first + self.layout.together, self.dataset.info.blocks)
 
     def check(self, places: List[List[int]]) -> None:
-        """Checks the stored blocks that have the places. DamagedError: one of them is damaged. Warns once if they are compressed."""
+        """Check the stored blocks that contain the places, and raise DamagedError if one is damaged. Warns once if they are compressed."""
         if not self.warned:
             self.warned = True
             warnings.warn(f"{self.dataset.path} is compressed: for every sequence of a block, bload decompresses the whole block that stores "
@@ -163,11 +164,11 @@ class Composer:
                 if not agreed[first + step // T]:
                     source.check(first + step // T)
                     new = True
-        if new and self.dataset.all_agreed:  # then no other block needs to look
+        if new and self.dataset.all_agreed:  # all stored blocks are checked, so no further check is needed
             self.sound[:] = True
 
     def tables(self, page: Page, k: int) -> Dict[str, Any]:
-        """The tables of block k of a page, in the form of stored ones."""
+        """Return the tables of block k of a page, in the form of stored ones."""
         first, end = page.piece_ptr[k], page.piece_ptr[k + 1]
         n = end - first
         starts = np.empty(self.S + 1, np.int32)
@@ -179,7 +180,7 @@ class Composer:
         return tables
 
     def field(self, name: str, places: List[List[int]], gaps: List[List[int]]) -> Any:
-        """A field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
+        """Return a field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
         dataset = self.dataset
         field, T = dataset.info.fields[name], self.T
         files = field.encoding == JPEG and not self.options.decode
@@ -199,7 +200,7 @@ class Composer:
         return out
 
     def pad(self, name: str, out: Any, first: int, end: int) -> None:
-        """Fills steps first to end of out with padding, as bload pack does."""
+        """Fill steps first to end of out with padding, as bload pack does."""
         if self.repeat and first > 0:
             out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
         elif not isinstance(out, list):  # empty files stand for zeros, the padding of pictures

@@ -1,4 +1,4 @@
-"""The date that chat templates write, fixed: a macro that takes the place of strftime_now."""
+"""Replace strftime_now in chat templates by a macro, so that a template always writes the same date."""
 from __future__ import annotations
 
 import datetime
@@ -10,24 +10,24 @@ DIRECTIVES = "aAbBcdfHIjmMpSuUwWxXyYGVF"
 
 
 def fixed_date(day: Any) -> str:
-    """A macro to put before a template, which then writes that date.
+    """Return a macro to put before a template, which then writes that date.
 
     Parameters
     ----------
     day : Any
-        A date in ISO's form, as given by --set.
+        A date in ISO format, as given by --set.
 
     Raises
     ------
     OptionError
-        It is none.
+        It is not a date.
     """
     try:
         when = datetime.datetime.fromisoformat(day)
     except (TypeError, ValueError):
         raise OptionError("--set strftime_now is a date, such as 2026-07-26") from None
     known = {f"%{one}": when.strftime(f"%{one}") for one in DIRECTIVES}
-    # Without a leading zero, as glibc has it.
+    # glibc's directives without a leading zero.
     known.update({f"%-{one}": str(int(known[f"%{one}"])) for one in "dHIjmMSUW"})
     replaced = "".join(f" | replace('{name}', '{value}')" for name, value in known.items())
     return f"{{%- macro strftime_now(format) -%}}{{{{- format{replaced} -}}}}{{%- endmacro -%}}"

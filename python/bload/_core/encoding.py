@@ -1,4 +1,4 @@
-"""Decodes pictures that shards store as JPEG files or as differences."""
+"""Decode pictures that shards store as JPEG files or as differences."""
 from __future__ import annotations
 
 import io
@@ -17,7 +17,7 @@ RAW, JPEG, DELTA = "raw", "jpeg", "delta"
 
 
 def undelta(steps: np.ndarray) -> np.ndarray:
-    """Pictures from differences, both U8 [n, H, W, C]: sums along rows, columns and colours, modulo 256."""
+    """Return pictures from differences, both U8 [n, H, W, C]: sums along rows, columns and colours, modulo 256."""
     out = np.cumsum(steps, axis=2, dtype=np.uint8)
     for axis in 1, 3:  # neighbours are far apart (1) or few (3): adding whole slices is four times as fast as cumsum
         along = np.moveaxis(out, axis, 0)
@@ -27,9 +27,10 @@ def undelta(steps: np.ndarray) -> np.ndarray:
 
 
 def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarray:
-    """Pictures U8 [n, *shape] from n JPEG files, U8 [bytes] each; an empty file gives zeros.
+    """Return pictures, U8 [n, *shape], from n JPEG files, U8 [bytes] each; an empty file gives zeros.
 
-    Pillow decodes with the defaults of libjpeg-turbo, as libbload does. ValueError: a file is damaged. DependencyError: no Pillow.
+    Pillow decodes with the defaults of libjpeg-turbo, as libbload does. Raises ValueError if a file is damaged, and DependencyError without
+    Pillow.
     """
     if Image is None:
         raise DependencyError("pictures are stored as JPEG files: pip install pillow, or use decode=False to get the files")
@@ -41,10 +42,10 @@ def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarr
 
 
 def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
-    """One picture, U8 [*shape]. ValueError: the file is damaged, or a picture of another shape."""
+    """Return one picture, U8 [*shape]; raise ValueError if the file is damaged, or the picture has another shape."""
     try:
         with Image.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
-            if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey ones have two axes
+            if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey pictures have two axes
                 return np.asarray(picture).reshape(shape)
     except Exception as error:  # Pillow has no common class for the errors of damaged files
         raise ValueError(f"cannot decode a JPEG file: {error}") from None
@@ -52,7 +53,7 @@ def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
 
 
 def join(parts: List[Any]) -> Any:
-    """Concatenates steps: arrays [n, ...] or lists of files."""
+    """Concatenate steps: arrays [n, ...] or lists of files."""
     if len(parts) == 1:
         return parts[0]
     return sum(parts, []) if isinstance(parts[0], list) else np.concatenate(parts)

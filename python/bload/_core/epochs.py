@@ -1,4 +1,4 @@
-"""Epochs: other combinations of the stored sequences into blocks."""
+"""Epochs: the stored sequences in other combinations of blocks."""
 from __future__ import annotations
 
 import functools
@@ -12,32 +12,32 @@ from .blocks import Block, Blocks
 from .compose import LOCATED, Composer
 from .errors import DamagedError, EpochError
 from .index import Pieces, Plan
-from .stored import Store, Stored
+from .stored import BlockStore, DatasetLike
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,18})\.safetensors")
 OPEN_WINDOWS = 16
 
 
 def epochs_of(files: Iterable[str]) -> Tuple[int, ...]:
-    """0, the stored epoch, and the numbers of the epochs whose plans the manifest lists, ascending."""
+    """Return 0, the stored epoch, and the numbers of the epochs whose plans the manifest lists, ascending."""
     return (0, *sorted(int(match.group(1)) for match in map(NAME.fullmatch, files) if match))
 
 
 class Planned:
-    """The layout of a plan file; see compose.Layout."""
+    """The layout of blocks that a plan file describes; see compose.Layout."""
 
     def __init__(self, plan: Plan):
         self.plan, self.path, self.of = plan, plan.path, plan.of
         self.together = min(plan.blocks, max(1, LOCATED * plan.blocks // max(plan.pieces, 1)))
 
 
-def planned_epoch(dataset: Stored, number: int) -> Planned:
-    """An epoch that follows a plan made by `bload plan --dataset DIR` or `bload view`, with --epochs N. EpochError: there is no plan."""
+def planned_epoch(dataset: DatasetLike, number: int) -> Planned:
+    """Return the layout of an epoch with a plan, made by `bload plan --dataset DIR` or `bload view`; raise EpochError without one."""
     name = f"plans/epoch-{number:05d}.safetensors"
     if name not in dataset.info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # nothing else tells another plan
-    if dataset.info.is_view:  # an epoch may have other sequences or parts of them: by weights, by --remainder drop, by clips
+    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # without its checksum, another plan would go unnoticed
+    if dataset.info.is_view:  # weights, --remainder drop and clips give epochs other sequences, or other parts of them
         return Planned(plan)
     if plan.pieces != dataset.index.pieces:
         raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
@@ -50,15 +50,15 @@ def planned_epoch(dataset: Stored, number: int) -> Planned:
 
 
 def splitmix(numbers: np.ndarray) -> np.ndarray:
-    """For each number n, U64: output n, counted from 0, of the generator SplitMix64 with seed 0."""
+    """Return output n of the generator SplitMix64 with seed 0, counted from 0, for each number n: U64."""
     out = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     out = (out ^ (out >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     out = (out ^ (out >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return out ^ (out >> np.uint64(31))
 
 
-def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
-    """A hash of each number, U64. It depends on number and seeds alone: the same on every machine and numpy version.
+def hash_numbers(numbers: np.ndarray, *seeds: int) -> np.ndarray:
+    """Return a hash of each number, U64, that depends on number and seeds only: it is the same on every machine and numpy version.
 
     The seeds are mixed before a number is added. If they were added directly, the hashes of consecutive numbers would be the same for
     neighbouring seeds, shifted by one place.
@@ -70,16 +70,16 @@ def scatter(numbers: np.ndarray, *seeds: int) -> np.ndarray:
 
 
 class WindowedEpoch:
-    """An epoch drawn while reading: each block takes its pieces from a window of consecutive stored blocks that contains it.
+    """The layout of an epoch drawn while reading: each block takes its pieces from a window of consecutive stored blocks that contains it.
 
-    A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length (and group) takes which
-    place, and the order of the pieces in the block. In datasets packed with
-    --max-column, they are also equal in these columns. In datasets packed with --align the lengths also keep their places.
+    A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length and group takes which slot, and
+    the order of the pieces in the block. In a dataset packed with --max-column the pieces are also equal in these columns. In a dataset
+    packed with --align the lengths also keep their starts.
 
-    EpochError: the window is below 1.
+    Raises EpochError if the window is below 1.
     """
 
-    def __init__(self, dataset: Stored, number: int, window: int, seed: int):
+    def __init__(self, dataset: DatasetLike, number: int, window: int, seed: int):
         if window < 1:
             raise EpochError(f"window must be at least 1 block, not {window}", dataset.path)
         self.dataset, self.index = dataset, dataset.index
@@ -89,10 +89,10 @@ class WindowedEpoch:
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
 
     @staticmethod
-    def groups_of(dataset: Stored) -> Optional[np.ndarray]:
-        """The number of each row's group, I64 [rows], if the dataset was packed with --group-by or --max-column; else None.
+    def groups_of(dataset: DatasetLike) -> Optional[np.ndarray]:
+        """Return the group of each row, I64 [rows], if the dataset was packed with --group-by or --max-column; otherwise None.
 
-        Rows of a group are equal in all these columns.
+        The rows of a group are equal in all these columns.
         """
         maxima = dataset.info.option("max-column").split(",")
         names = [dataset.info.option("group-by"), *(text.rpartition("=")[0] for text in maxima)]
@@ -103,7 +103,7 @@ class WindowedEpoch:
         return groups
 
     def groups_at(self, rows: np.ndarray) -> np.ndarray:
-        """The groups of rows of the table of sequences, I64 [n]; 0 without groups."""
+        """Return the groups of rows of the table of sequences, I64 [n]; 0 without groups."""
         if self.groups is None:
             return np.zeros(len(rows), np.int64)
         self.dataset.sequences.check_rows(rows)
@@ -111,19 +111,19 @@ class WindowedEpoch:
         return groups
 
     def draw(self, number: int) -> np.ndarray:
-        """For each stored piece of a window, the piece that takes its place: a permutation among pieces of equal length and group."""
+        """Return the piece that takes the place of each stored piece of a window: a permutation among pieces of equal length and group."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
-        self.index.of(blocks[0], blocks[-1] + 1)  # raises if invalid
+        self.index.of(blocks[0], blocks[-1] + 1)  # raises DamagedError if the plan is invalid
         first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]
         group = self.groups_at(self.index.sequence[first:end])
         drawn = np.empty_like(places)
-        drawn[np.lexsort((places, group, length))] = places[np.lexsort((scatter(places, *self.seeds), group, length))]
+        drawn[np.lexsort((places, group, length))] = places[np.lexsort((hash_numbers(places, *self.seeds), group, length))]
         return drawn
 
     def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
-        """The pieces of a block, as Plan.of gives them; end is first + 1."""
+        """Return the pieces of one block as Plan.of does; end is first + 1."""
         number = first // self.window
         here = slice(*self.index.range_of(first))
         begin = self.index.range_of(number * self.window)[0]
@@ -131,24 +131,39 @@ class WindowedEpoch:
         pointers, stored = self.index.of(first, end)
         start, length = stored.start, stored.length
         if self.dataset.info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
-            order = np.argsort(scatter(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
+            order = np.argsort(hash_numbers(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
         return pointers, Pieces(self.index.sequence[pieces], self.index.source_start[pieces], length, start, pieces)
 
 
 class Epoch(Blocks):
-    """The blocks of one epoch: as many as the dataset has and of the same shapes, composed of stored sequences when they are read.
+    """The blocks of one epoch, composed of stored sequences when they are read.
 
-    Without a window, the blocks follow a plan made by `bload plan --dataset DIR --epochs N`. With a window, each block takes its
-    sequences from that many consecutive blocks of the dataset, so the reads for a block stay close together on the disk.
+    There are as many blocks as the dataset has, with the same shapes. Without a window they follow a plan made by
+    `bload plan --dataset DIR --epochs N`. With a window each block takes its sequences from that many consecutive blocks of the dataset, so
+    that the reads for a block stay close together on the disk.
 
-    number: from 1. window: in blocks, at least 1. seed: only for windows; a plan has its own.
+    Parameters
+    ----------
+    dataset : BaseDataset
+        The dataset or view that stores the sequences; it must stay open.
+    number : int
+        The number of the epoch, from 1.
+    window : int, optional
+        The window in blocks, at least 1.
+    seed : int
+        The seed of the draw; only used with a window, because a plan has its own.
 
-    EpochError: no such epoch, or an invalid window. TypeError: not an integer.
+    Raises
+    ------
+    EpochError
+        There is no such epoch, or the window is invalid.
+    TypeError
+        A number is not an integer.
     """
 
-    def __init__(self, dataset: Stored, number: int, window: Optional[int] = None, seed: int = 0):
+    def __init__(self, dataset: DatasetLike, number: int, window: Optional[int] = None, seed: int = 0):
         if number < 1:
             raise EpochError(f"no epoch {number}", dataset.path)
         self.dataset = dataset
@@ -169,5 +184,5 @@ class Epoch(Blocks):
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return self.composer.needs(i)

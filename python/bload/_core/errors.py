@@ -1,41 +1,46 @@
-"""Exceptions. Each message names the file and the fault."""
+"""Exceptions. Each message names the file, if there is one, and the fault."""
 from __future__ import annotations
 
 import re
 from typing import Optional
 
-# Control characters but tabs and newlines: a terminal would obey them, and messages quote what files and servers say.
+# Control characters except tabs and newlines: messages quote files and servers, and a terminal would obey them.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def printable(text: str) -> str:
-    """The text with control characters as \\xHH."""
+    r"""Return the text with control characters written as \xHH, because a terminal would obey them."""
     return CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
 class Error(Exception):
     """The base class of all errors of bload.
 
-    fault: the message without the path. path: the file or directory that the error is about, or None.
+    Attributes
+    ----------
+    fault : str
+        The message without the path.
+    path : str or None
+        The file or directory that the error is about.
     """
 
-    # One argument must be enough: the DataLoader recreates a worker's exception from its message alone.
+    # Only one argument is required, because the DataLoader recreates a worker's exception from its message alone.
     def __init__(self, fault: str, path: Optional[str] = None):
         super().__init__(printable(f"{path}: {fault}" if path else fault))
         self.fault = fault
         self.path = path
 
-    # Some classes below are also a KeyError, which would show the message in quotes.
+    # Some subclasses are also a KeyError, whose __str__ would quote the message.
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class OptionError(Error, ValueError):
-    """The dataset does not support an option, or the value of an option is invalid."""
+    """The dataset does not support an option, or an option has an invalid value; also a ValueError."""
 
 
 class MissingError(Error, FileNotFoundError):
-    """A file or directory does not exist."""
+    """A file or directory does not exist; also a FileNotFoundError."""
 
 
 class DamagedError(Error):
@@ -47,23 +52,23 @@ class FormatError(Error):
 
 
 class SequenceError(Error, KeyError):
-    """The table has no such sequence or column, or the blocks do not store the sequence, or not completely."""
+    """The table has no such sequence or column, or the blocks do not store the sequence completely; also a KeyError."""
 
 
 class EpochError(Error, LookupError):
-    """The dataset has no plan for an epoch, or the number or window of an epoch is invalid."""
+    """The dataset has no plan for an epoch, or the number or window of an epoch is invalid; also a LookupError."""
 
 
 class SamplerError(Error, ValueError):
-    """A sampler cannot give every rank the same number of blocks, or cannot resume from a state; or its arguments are invalid."""
+    """A sampler cannot divide the blocks evenly, cannot resume from a state, or has invalid arguments; also a ValueError."""
 
 
 class IsolationError(Error):
-    """A model computes something else for sequences in one row than for each alone."""
+    """A model computes something else for sequences in one row than for each sequence alone."""
 
 
 class DependencyError(Error, ImportError):
-    """The dataset or an option needs a package that is not installed."""
+    """The dataset or an option needs a package that is not installed; also an ImportError."""
 
     def __init__(self, fault: str, path: Optional[str] = None):
         Error.__init__(self, fault, path)

@@ -1,4 +1,4 @@
-"""Far shards: read as mapped files are, from pieces that were fetched and checked. Which bytes are a piece follows from the shard alone."""
+"""Remote shards: read like mapped files, from pieces that were fetched and checked. The shard alone determines where its pieces begin."""
 from __future__ import annotations
 
 import functools
@@ -19,24 +19,24 @@ from .safetensors import HEADER_MAX, PREFIX, Header, bytes_of, read_header
 from .seekable import can_decompress, decompress_into, read_table, table_size
 from .storage import FileEntry
 
-# The first request for a shard has its header, and the tables, unless these are larger than expected.
+# Bytes of the first request for a shard: enough for its header and tables, unless these are larger than expected.
 HEADER = 4 << 10
 TAIL = 64 << 10
-# Frames of compressed shards are never fetched in smaller pieces.
+# The least bytes of a part of a compressed shard.
 LEAST_FRAMES = 64 << 10
 
 
-class Wrong(Exception):
-    """Bytes that came cannot be right."""
+class WrongBytes(Exception):
+    """The fetched bytes cannot be right."""
 
 
 class Part(NamedTuple):
-    """A piece of a file: what is fetched, checked and kept as one. key: its name in the cache, which begins with a checksum that the check
-    compares with the bytes. begin, end: which bytes of the file it has.
+    """A piece of a file: the unit that is fetched, checked and kept.
 
-    check: says what is wrong with the bytes, None: nothing. get: fetches them, where they are not simply those from begin to end.
-    frames: of a compressed shard. The check decompresses them, so it is not made again of what the cache has; their key does not follow from
-    them, and what is decompressed is compared with the index each time (see proof).
+    key: its name in the cache, which begins with a checksum that the check compares with the bytes. begin, end: its bytes in the file.
+    check: returns what is wrong with the bytes, or None. get: fetches the bytes if they are not simply those from begin to end. frames: true
+    for frames of a compressed shard. Their check decompresses them, so it is not repeated for bytes from the cache; their key does not follow
+    from them, and decompressed blocks are compared with the index each time (see proof).
     """
     key: str
     begin: int
@@ -47,18 +47,18 @@ class Part(NamedTuple):
 
 
 class Fetcher(Protocol):
-    """What brings parts here; see remote.RemoteStorage."""
+    """The interface that fetches parts; remote.RemoteStorage implements it."""
 
     def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
-        """A part of a file of size bytes. more: parts right behind it, to be fetched with it if it is not here."""
+        """Return a part of a file of size bytes. `more` are the parts right behind it, to be fetched with it if it is not here."""
         ...
 
     def has(self, part: Part) -> bool:
-        """Whether a part is here."""
+        """Return whether a part is here."""
         ...
 
     def prepare(self, name: str, size: int, part: Part) -> None:
-        """Brings a part here that is needed soon."""
+        """Fetch a part that is needed soon."""
         ...
 
     def request(self, name: str, begin: int, end: int, size: int) -> Bytes: ...
@@ -69,7 +69,7 @@ class Fetcher(Protocol):
 class FarFile(MappedFile):
     """A shard that is fetched in parts. It consists of segments: each is a part, or belongs to the head, a part that is fetched first.
 
-    unit: the size that parts shall have, if they consist of smaller things.
+    `unit` is the size that a part should have if it consists of smaller things.
     """
 
     far = True
@@ -78,38 +78,39 @@ class FarFile(MappedFile):
         self.fetcher, self.name, self.size, self.unit = fetcher, name, entry.bytes, unit
         self.path, self.checksum = fetcher.locate(name), entry.checksum
         self.large, self.share, self.looked_at = True, 0, 0
-        self.last, self.run = -2, 0  # the segment that was read last, and how many before it were read in order
-        # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins; -1: it is a part of its own.
+        self.last, self.run = -2, 0  # the segment that was read last, and how many segments before it were read in order
+        # Segment k goes from begins[k] to begins[k + 1]. inside[k]: where in the head it begins, or -1 if it is a part of its own.
         self.begins: List[int] = [0, self.size]
         self.inside: List[int] = [0]
 
     @property
     def head(self) -> Part:
-        """The part without which the others are not known."""
+        """The part that determines where the others begin."""
         raise NotImplementedError
 
     def load_head(self) -> Bytes:
+        """Return the bytes of the head."""
         piece = self.fetcher.piece(self.name, self.size, self.head)
         return piece.array(0, np.dtype(np.uint8), (piece.size,)).data
 
     def __del__(self) -> None:
-        """Nothing is open here."""
+        """Do nothing, because no file is open."""
 
     def look(self, size: int) -> None:
-        """Nothing of it is mapped as a whole."""
+        """Do nothing, because no file is mapped as a whole."""
 
     def part(self, k: int) -> Part:
-        """Segment k as a part."""
+        """Return segment k as a part."""
         raise NotImplementedError
 
     def segment(self, k: int) -> Tuple[Piece, int]:
-        """The piece that has segment k, and where in it the segment begins."""
+        """Return the piece that contains segment k, and where in the piece the segment begins."""
         if self.inside[k] >= 0:
             return self.fetcher.piece(self.name, self.size, self.head), self.inside[k]
         more: List[Part] = []
         if k != self.last:
             self.run = self.run + 1 if k == self.last + 1 else 0
-        if self.run > 0:  # read in order: small ones that follow come with the same request, the more the longer it lasts
+        if self.run > 0:  # read in order: fetch the next small segments with the same request, twice as many each time
             end, most = k + 1, k + (1 << min(self.run, 16))
             while end < min(most, len(self.inside)) and self.inside[end] < 0 and self.begins[end + 1] - self.begins[k] <= WORTH_MAPPING:
                 more.append(self.part(end))
@@ -118,7 +119,7 @@ class FarFile(MappedFile):
         return self.fetcher.piece(self.name, self.size, self.part(k), more), 0
 
     def pieces(self, offset: int, size: int) -> Iterator[Tuple[Piece, int, int]]:
-        """The pieces that have bytes from offset on: for each where in it to begin, and how many bytes."""
+        """Yield the pieces that contain bytes from offset on: for each where in it to begin, and how many bytes."""
         k = bisect_right(self.begins, offset) - 1
         while size > 0:
             piece, at = self.segment(k)
@@ -128,7 +129,7 @@ class FarFile(MappedFile):
             offset, size, k = offset + count, size - count, k + 1
 
     def parts(self, offset: int, size: int) -> Iterator[Part]:
-        """Those that have size bytes from offset on, without the head."""
+        """Yield the parts, except the head, that contain size bytes from offset on."""
         if size > 0:
             for k in range(bisect_right(self.begins, offset) - 1, bisect_right(self.begins, offset + size - 1)):
                 if self.inside[k] < 0:
@@ -161,7 +162,7 @@ class FarFile(MappedFile):
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
         size = size_of(dtype, shape)
         k = bisect_right(self.begins, offset) - 1
-        # Small arrays are copied, so that they keep no piece open.
+        # Copy small arrays, so that they do not keep a piece open.
         if size >= WORTH_VIEWING and offset + size <= self.begins[k + 1]:
             (piece, at, _), = self.pieces(offset, size)
             return piece.array(at, dtype, shape)
@@ -176,7 +177,7 @@ class FarFile(MappedFile):
 
 
 def groups(starts: np.ndarray, unit: int) -> np.ndarray:
-    """Where parts begin, of things of which thing r goes from starts[r] to starts[r + 1]: one a part, or as many as have unit bytes."""
+    """Return where parts begin, for items of which item r goes from starts[r] to starts[r + 1]: one item a part, or as many as fit unit bytes."""
     begins = starts[:-1]
     if unit > 0 and len(begins) > 0:
         number = (begins - begins[0]) // unit
@@ -185,17 +186,19 @@ def groups(starts: np.ndarray, unit: int) -> np.ndarray:
 
 
 class FarShard(FarFile):
-    """A plain shard. Its head is the header with all tables, which the shard's checksum covers; each other part is some blocks of a field,
-    which have checksums in the index. A small shard is all head.
+    """An uncompressed remote shard.
 
-    block_checksum: of the shard's blocks, I64 [blocks, fields]. unit: as many blocks as have this size are a part, but at least one.
+    Its head is the header with all tables, which the shard's checksum covers. Each other part consists of blocks of a field, which have
+    checksums in the index. A small shard is all head.
+
+    block_checksum: checksums of the shard's blocks, I64 [blocks, fields]. unit: the size of a part, which has at least one block.
     """
 
     def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int, block_checksum: np.ndarray):
         super().__init__(fetcher, manifest.shard_name(number), entry, unit)
         self.block_checksum = block_checksum.astype(np.uint64)
         self.first = number * manifest.blocks_per_shard
-        self.keys: Dict[int, str] = {}  # of the segments
+        self.keys: Dict[int, str] = {}  # the key of each segment
         self.fields = {field.tensor: field for field in manifest.fields.values()}
         offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
         tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)
@@ -214,11 +217,11 @@ class FarShard(FarFile):
         return Part(f"{self.checksum}-head", 0, 0, self.check_head, self.get_head)
 
     def header_of(self, data: Bytes) -> Header:
-        """The header, from the bytes of the head or more. DamagedError: it is damaged."""
+        """Return the header from the bytes of the head, or more bytes; raise DamagedError if it is damaged."""
         return read_header(lambda offset, size: data[offset:offset + size], self.size, self.path)
 
     def ranges_of(self, header: Header) -> List[Tuple[int, int]]:
-        """The bytes of the file that the head has: as few ranges as possible."""
+        """Return the bytes of the file that the head consists of, in as few ranges as possible."""
         if self.whole:
             return [(0, self.size)]
         if not header.tensors:
@@ -232,17 +235,17 @@ class FarShard(FarFile):
         return ranges
 
     def get_head(self) -> bytes:
-        """Fetches the head: with one request, if the header is not much larger than expected, and fields are no larger than tables."""
+        """Fetch the head, with one request if the header is not much larger than expected and the fields are no larger than the tables."""
         data = bytes(self.fetcher.request(self.name, 0, self.expected, self.size))
         need = PREFIX + int.from_bytes(data[:PREFIX], "little")
         if need > self.size or need > HEADER_MAX:
-            raise Wrong("its header is damaged")
+            raise WrongBytes("its header is damaged")
         if need > len(data):
             data += self.fetcher.request(self.name, len(data), need, self.size)
         try:
             ranges = self.ranges_of(self.header_of(data))
         except DamagedError as error:
-            raise Wrong(error.fault) from None
+            raise WrongBytes(error.fault) from None
         parts: List[Bytes] = []
         for begin, end in ranges:
             parts.append(data[begin:end])
@@ -251,6 +254,7 @@ class FarShard(FarFile):
         return b"".join(parts)
 
     def check_head(self, data: Bytes) -> Optional[str]:
+        """Return what is wrong with the bytes of the head, or None."""
         try:
             header = self.header_of(data)
             ranges = self.ranges_of(header)
@@ -267,7 +271,7 @@ class FarShard(FarFile):
         return None if found == self.checksum else "wrong checksum of its header and tables"
 
     def starts_of(self, header: Header, head: Bytes) -> Iterator[Tuple[str, np.ndarray]]:
-        """Of each field's tensor, in the order of the file, where its blocks begin, and the end: I64 [blocks + 1]."""
+        """Yield for each field's tensor, in the order of the file, where its blocks begin, and the end: I64 [blocks + 1]."""
         count = len(self.block_checksum)
         for name, tensor in sorted(header.tensors.items(), key=lambda item: item[1].begin):
             field = self.fields.get(name)
@@ -286,7 +290,7 @@ class FarShard(FarFile):
             yield name, starts + tensor.begin
 
     def lay_out(self, header: Header, head: Bytes) -> None:
-        """Sets the segments."""
+        """Set where the segments begin."""
         self.starts = dict(self.starts_of(header, head))
         inside = 0
         places = []
@@ -308,14 +312,14 @@ class FarShard(FarFile):
         return Part(key, begin, end, lambda data: self.check_blocks(name, self.starts[name], data, begin))
 
     def key_of(self, name: str, begin: int, end: int) -> str:
-        """The key of blocks: a digest of their checksums and sizes, with which the bytes were compared when they have it."""
+        """Return the key of blocks: a digest of their checksums and sizes, because the bytes were compared with these before they get the key."""
         starts = self.starts[name]
         first, stop = rows_of(starts, begin, end)
         sums = np.ascontiguousarray(self.block_checksum[first:stop, list(self.fields).index(name)])
         return f"{checksum.digest(checksum.xxh3([sums, np.diff(starts[first:stop + 1])]))}-{end - begin:x}"
 
     def check_blocks(self, name: str, starts: np.ndarray, data: Bytes, begin: int) -> Optional[str]:
-        """Compares the blocks of a field that are in the bytes from begin on with their checksums."""
+        """Compare the blocks of a field in the bytes from begin on with their checksums; return what is wrong, or None."""
         column = list(self.fields).index(name)
         view = memoryview(data)
         for row in range(*rows_of(starts, begin, begin + len(data))):
@@ -326,12 +330,12 @@ class FarShard(FarFile):
 
 
 def rows_of(starts: np.ndarray, begin: int, end: int) -> Tuple[int, int]:
-    """The first of the blocks that lie between two offsets, and the end of them."""
+    """Return the first of the blocks between two offsets, and the end of these blocks."""
     return int(np.searchsorted(starts, begin)), int(np.searchsorted(starts, end, "right")) - 1
 
 
 def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, size: int) -> Bytes:
-    """Bytes of a file, of which data has some ranges. size may be 0."""
+    """Return bytes of a file of which data has some ranges; size may be 0."""
     inside = 0
     for begin, end in ranges:
         if begin <= offset and offset + size <= end:
@@ -341,10 +345,12 @@ def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, siz
 
 
 class FarFrames(FarFile):
-    """A compressed shard. Its head is the seek table at its end; each other part is some frames, which have checksums of zstd: these find what
-    went wrong on the way, and say nothing of which dataset it is. A small shard is all head.
+    """A compressed remote shard.
 
-    known: a checksum of what is known of the shard beforehand, with which the keys begin.
+    Its head is the seek table at its end. Each other part consists of frames, which have checksums of zstd: these detect transfer errors, but
+    not whether the bytes belong to this dataset. A small shard is all head.
+
+    known: a checksum of what is known of the shard beforehand; keys begin with it.
     """
 
     def __init__(self, fetcher: Fetcher, manifest: Manifest, number: int, entry: FileEntry, unit: int, known: str):
@@ -371,20 +377,22 @@ class FarFrames(FarFile):
         return Part(f"{self.known}-{begin:x}-{end:x}", begin, end, check, frames=True)
 
     def table_of(self, data: Bytes) -> Tuple[List[int], List[int]]:
-        """The seek table, from the last bytes of the file."""
+        """Return the seek table, from the last bytes of the file."""
         first = self.size - len(data)
         return read_table(lambda offset, size: data[offset - first:offset - first + size] if offset >= first else b"", self.size, self.path)
 
     def get_head(self) -> bytes:
+        """Fetch the seek table, usually with one request."""
         data = bytes(self.fetcher.request(self.name, max(0, self.size - TAIL), self.size, self.size))
         size = table_size(data)
         if size > self.size:
-            raise Wrong("no seek table at the end")
+            raise WrongBytes("no seek table at the end")
         if size > len(data):
             data = bytes(self.fetcher.request(self.name, self.size - size, self.size - len(data), self.size)) + data
         return data[len(data) - size:]
 
     def check_head(self, data: Bytes) -> Optional[str]:
+        """Return what is wrong with the bytes of the head, or None."""
         try:
             offset, content = self.table_of(data)
         except (DamagedError, struct.error) as error:
@@ -398,7 +406,7 @@ class FarFrames(FarFile):
 
     @staticmethod
     def check_frames(data: Bytes, begin: int, offset: List[int], content: List[int]) -> Optional[str]:
-        """Decompresses the frames that are in the bytes from begin on, and compares them with their checksums."""
+        """Decompress the frames in the bytes from begin on, which compares them with their checksums; return what is wrong, or None."""
         view = memoryview(data)
         first, stop = bisect_left(offset, begin), bisect_right(offset, begin + len(data)) - 1
         for i in range(first, stop):

@@ -11,13 +11,13 @@ from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
 
-SCANNED = 1 << 20  # pieces searched at a time
+SCANNED = 1 << 20  # how many pieces to search at a time
 
 
 class Pieces(NamedTuple):
-    """Pieces of sequences. For each: its row of the table, first step in the sequence, number of steps, first step in the block.
+    """Pieces of sequences: for each its row of the table, first step in the sequence, number of steps, and first step in the block.
 
-    number: which pieces of the index they are, I64 [n], if that is known.
+    number: their numbers in the index, I64 [n], if these are known.
     """
     sequence: np.ndarray
     source_start: np.ndarray
@@ -27,7 +27,7 @@ class Pieces(NamedTuple):
 
 
 def last_upto(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """For each n the last of table[low[n]] to table[high[n] - 1], which ascend, that is at most values[n]; or low[n]: I64 [n]."""
+    """Return for each n the last of table[low[n]] to table[high[n] - 1], which ascend, that is at most values[n]; else low[n]: I64 [n]."""
     count = high - low
     for _ in range(int(count.max(initial=1) - 1).bit_length()):
         half = count >> 1
@@ -42,7 +42,7 @@ class Plan:
 
     block_ptr I64 [B + 1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P]; see Pieces.
 
-    DamagedError: the file is damaged, or does not match the manifest.
+    Raises DamagedError if the file is damaged, or does not match the manifest.
     """
 
     def __init__(self, file: MappedFile, manifest: Manifest):
@@ -63,17 +63,17 @@ class Plan:
         self.sorted: Optional[np.ndarray] = None
 
     def table(self, name: str, dtype: str, *shape: int) -> np.ndarray:
-        """A tensor of the file, without a copy. DamagedError: it is missing, or of another type or shape."""
+        """Return a tensor of the file, without a copy; raise DamagedError if it is missing, or has another type or shape."""
         tensor = expect(self.header, name, dtype, shape, self.path)
         return self.file.array(tensor.begin, DTYPES[dtype], shape)
 
     def range_of(self, block: int) -> "tuple[int, int]":
-        """The first piece of a block, and the end of its pieces. DamagedError: they are invalid."""
+        """Return the first piece of a block, and the end of its pieces; raise DamagedError if they are invalid."""
         first, end = self.pointers(block, block + 1).tolist()
         return first, end
 
     def pointers(self, first: int, end: int) -> np.ndarray:
-        """The first piece of each block from first to end, then the end of the last one: I64 [n + 1]. DamagedError: they are invalid."""
+        """Return the first piece of each block from first to end, then the end of the last one, I64 [n + 1]; raise DamagedError if invalid."""
         pointers = self.block_ptr[first:end + 1]
         count = np.diff(pointers)
         if not (0 <= pointers[0] and pointers[-1] <= self.pieces and count.min() >= 0 and count.max() <= self.S):
@@ -81,9 +81,9 @@ class Plan:
         return pointers
 
     def of(self, first: int, end: int) -> "tuple[np.ndarray, Pieces]":
-        """The pieces of blocks first to end: where those of each block begin, I64 [n + 1], from 0 on; and the pieces.
+        """Return the pieces of blocks first to end: where those of each block begin, I64 [n + 1], from 0 on; and the pieces.
 
-        DamagedError: they overlap, or are not inside their block. Its message names block first, which is right only for a single block.
+        Raises DamagedError if they overlap, or are not inside their block. Its message names block first, which is right only for a single block.
         """
         pointers = self.pointers(first, end)
         here = slice(pointers[0], pointers[-1])
@@ -91,35 +91,35 @@ class Plan:
         pointers = pointers - pointers[0]
         if len(pieces.start) > 0:
             stop = pieces.start.astype(np.int64) + pieces.length
-            follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one of its block
+            follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one in its block
             follows[pointers] = False
             if not (pieces.start.min() >= 0 and stop.max() <= self.T and ((stop[:-1] <= pieces.start[1:]) | ~follows[1:-1]).all()
                     and pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0):
                 raise DamagedError(f"the pieces of block {first} overlap or exceed it", self.path)
         return pointers, pieces
 
-    def again(self, pieces: np.ndarray) -> np.ndarray:
-        """The steps that each of these pieces repeats of the piece before: I64 [n]."""
+    def repeated_steps(self, pieces: np.ndarray) -> np.ndarray:
+        """Return how many steps each of these pieces repeats of the previous piece: I64 [n]."""
         return np.where(self.source_start[pieces] > 0, self.overlap, 0)
 
     def order(self) -> np.ndarray:
-        """The pieces ordered by sequence, then by source_start: I64 [P]. Computed when first needed."""
+        """Return the pieces ordered by sequence, then by source_start: I64 [P]. They are sorted on first use."""
         if self.sorted is None:
             self.sorted = np.lexsort((self.source_start, self.sequence))
         return self.sorted
 
     def blocks_of(self, pieces: np.ndarray) -> np.ndarray:
-        """The block of each piece: I64 [n]. DamagedError: block_ptr is not ascending."""
+        """Return the block of each piece, I64 [n]; raise DamagedError if block_ptr is not ascending."""
         blocks = np.clip(np.searchsorted(self.block_ptr, pieces, "right") - 1, 0, self.blocks - 1)
         if ((pieces < self.block_ptr[blocks]) | (pieces >= self.block_ptr[blocks + 1])).any():
             raise DamagedError("its block_ptr is not ascending", self.path)
         return blocks
 
     def check_digest(self, expected: str, verify: bool) -> None:
-        """Compares the plan's digest with the manifest's; with verify it is computed. DamagedError: they differ."""
-        told = self.header.metadata.get("plan_digest")
+        """Compare the plan's digest with the manifest's, with verify after computing it; raise DamagedError if they differ."""
+        stored_digest = self.header.metadata.get("plan_digest")
         begin = self.header.tensors["block_ptr"].begin
-        if told != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
+        if stored_digest != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
             raise DamagedError("its plan digest differs from the manifest", self.path)
 
 
@@ -131,7 +131,7 @@ class Index(Plan):
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:
-        """Whether each block stores the piece that is given for it, without the steps that it repeats: BOOL [n]."""
+        """Return whether each block stores the piece that is given for it, without the steps that the piece repeats: BOOL [n]."""
         sound = (block >= 0) & (block < self.blocks)
         block = np.where(sound, block, 0)
         low, high = self.block_ptr[block], self.block_ptr[block + 1]
@@ -139,13 +139,13 @@ class Index(Plan):
         low, high = np.where(sound, low, 0), np.where(sound, high, 0)
         if sound.any():
             found = last_upto(self.start, low, high, pieces.start)
-            again = self.again(found)
-            for name, more in ("sequence", 0), ("source_start", again), ("length", -again), ("start", again):
+            repeated = self.repeated_steps(found)
+            for name, more in ("sequence", 0), ("source_start", repeated), ("length", -repeated), ("start", repeated):
                 sound &= getattr(self, name)[found] + more == getattr(pieces, name)
         return sound
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":
-        """(block, step) of one step of padding, or None if there is none: in an empty block or, with pieces, after a piece."""
+        """Return (block, step) of one step of padding, or None: in an empty block or, with pieces, after a piece."""
         empty = np.flatnonzero(self.block_ptr[1:] == self.block_ptr[:-1])
         if len(empty) > 0:
             return int(empty[0]), 0
@@ -154,7 +154,7 @@ class Index(Plan):
             following = self.start[first + 1:first + SCANNED + 1]
             if len(following) < len(end):
                 following = np.append(following, 0)
-            found = np.flatnonzero((end < self.T) & (end != following))  # a piece of the next block starts before end
+            found = np.flatnonzero((end < self.T) & (end != following))  # at the end of a block, the next piece starts before `end`
             if len(found) > 0:
                 block = int(self.blocks_of(found[:1] + first)[0])
                 self.of(block, block + 1)

@@ -1,4 +1,4 @@
-"""The rows of a LeRobot dataset, which become the arrays and images of its episodes."""
+"""Convert the rows of a LeRobot dataset to the arrays and images of its episodes."""
 from __future__ import annotations
 
 import glob
@@ -12,12 +12,12 @@ from .lerobot_episodes import Episodes, episode_id
 from .lerobot_info import BOOKKEEPING, Feature, Info
 from .lerobot_tables import ROWS, first_fault, open_table, read_batches, to_numpy
 
-IMAGE_ROWS = 64  # that are read at once where they have images
+IMAGE_ROWS = 64  # rows to read at a time if they have images
 PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"II*\0": ".tiff", b"MM\0*": ".tiff"}
 
 
 def save_picture(value: Any, folder: str, frame: int) -> None:
-    """Writes an image as it is. ValueError: it is not in the table, or neither PNG nor JPEG."""
+    """Write an image unchanged; raise ValueError if the table does not contain it, or it is not PNG, JPEG or TIFF."""
     data: bytes = (value.get("bytes") if isinstance(value, dict) else None) or b""
     ending = next((ending for magic, ending in PICTURES.items() if data.startswith(magic)), None)
     if ending is None:
@@ -27,7 +27,7 @@ def save_picture(value: Any, folder: str, frame: int) -> None:
 
 
 def check_numbers(values: np.ndarray, feature: Feature) -> None:
-    """ValueError: type or shape are not those of info.json, in which a single number has the shape [1]."""
+    """Raise ValueError if type or shape differ from info.json, in which a single number has the shape [1]."""
     shape = values.shape[1:]
     if values.dtype != np.dtype(feature.dtype):
         raise ValueError(f'"{feature.name}" is {values.dtype}, and info.json says {feature.dtype}')
@@ -36,7 +36,7 @@ def check_numbers(values: np.ndarray, feature: Feature) -> None:
 
 
 class Episode:
-    """The rows of an episode, which come in parts, on their way into files."""
+    """The rows of an episode, collected from several batches before they are written to files."""
 
     def __init__(self, out: str, features: Sequence[Feature], number: int, length: int):
         self.out, self.features, self.number, self.length = out, features, number, length
@@ -48,7 +48,7 @@ class Episode:
                 os.mkdir(os.path.join(out, "images", feature.field, episode_id(number)))
 
     def add(self, columns: Dict[str, Any], info: Info, first: int) -> None:
-        """Takes rows, the first of which has this number in the data. ValueError: they are of other frames, or of another form."""
+        """Add rows, the first of which has the number `first` in the data; raise ValueError if they are other frames, or have another form."""
         steps = len(columns["index"])
         frames = np.arange(self.rows, self.rows + steps)
         numbers = {"episode_index": np.full(steps, self.number), "frame_index": frames, "index": first + np.arange(steps)}
@@ -76,7 +76,7 @@ class Episode:
         self.rows += steps
 
     def save(self) -> Dict[str, int]:
-        """Writes its arrays. Gives how many steps of each have a value that is NaN."""
+        """Write the arrays, and return for each how many steps have a value that is NaN."""
         missing: Dict[str, int] = {}
         for feature in self.features:
             if feature.dtype == "image":
@@ -90,7 +90,7 @@ class Episode:
 
 
 def data_rows(root: str, info: Info, episodes: Episodes, features: Sequence[Feature]) -> Iterator[Tuple[str, Dict[str, Any]]]:
-    """The columns of all data files, some rows at a time, with the file's path."""
+    """Yield the columns of all data files in batches of rows, with the path of the file."""
     folder = os.path.join(root, "data")
     paths = sorted(glob.glob(os.path.join(glob.escape(folder), "*", "*.parquet")))
     names = [feature.name for feature in features if feature.dtype not in ("image", "video")]
@@ -113,7 +113,7 @@ def data_rows(root: str, info: Info, episodes: Episodes, features: Sequence[Feat
 
 
 def write_data(root: str, out: str, info: Info, episodes: Episodes, features: Sequence[Feature], notes: List[str]) -> List[List[int]]:
-    """Writes the arrays and images of all episodes. Gives the numbers of each one's tasks. DamagedError names the file and the episode."""
+    """Write the arrays and images of all episodes, and return the numbers of the tasks of each; DamagedError names file and episode."""
     tasks: List[List[int]] = []
     missing: Dict[str, List[Tuple[int, int]]] = {}
     current: Optional[Episode] = None

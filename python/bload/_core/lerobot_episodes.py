@@ -1,4 +1,4 @@
-"""The episodes of a LeRobot dataset, and their tasks: the tables in meta."""
+"""Read the episodes of a LeRobot dataset and their tasks from the tables in meta."""
 from __future__ import annotations
 
 import glob
@@ -11,8 +11,11 @@ from .lerobot_tables import ROWS, arrow, open_table, read_batches, read_schema
 
 
 class Episodes(NamedTuple):
-    """The table of episodes, a list of each column. begin: an episode's first row in the data. data: chunk and file of that row.
-    videos: by camera, chunk and file, and from when to when, in seconds."""
+    """The table of episodes, a list for each column.
+
+    begin: an episode's first row in the data. data: chunk and file of that row. videos: by camera, chunk and file, and the begin and end in
+    seconds.
+    """
     length: List[int]
     begin: List[int]
     tasks: List[List[str]]
@@ -21,11 +24,12 @@ class Episodes(NamedTuple):
 
 
 def episode_id(episode: int) -> str:
+    """Return the id of an episode in the packed dataset."""
     return f"episode_{episode:06d}"
 
 
 def read_tasks(root: str) -> Dict[int, str]:
-    """meta/tasks.parquet: the texts are its index, as pandas writes it."""
+    """Return the text of each task_index from meta/tasks.parquet, whose index is the texts, as pandas writes it."""
     path = os.path.join(root, "meta", "tasks.parquet")
     pyarrow = arrow()[0]
     table = open_table(path)
@@ -42,7 +46,7 @@ def read_tasks(root: str) -> Dict[int, str]:
 
 
 def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
-    """Reads meta/episodes, whose rows must be all episodes in their order. DamagedError names the file and the episode."""
+    """Read meta/episodes, whose rows must be all episodes in order; DamagedError names file and episode."""
     pattern = os.path.join(glob.escape(os.path.join(root, "meta", "episodes")), "*", "*.parquet")
     episodes = Episodes([], [], [], [], {camera: [] for camera in cameras})
     place = [(f"videos/{camera}/{name}") for camera in cameras for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp")]

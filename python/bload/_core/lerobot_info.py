@@ -1,4 +1,4 @@
-"""meta/info.json of a LeRobot dataset: what features there are, and which of them become fields."""
+"""Read meta/info.json of a LeRobot dataset, and choose the features that become fields."""
 from __future__ import annotations
 
 import os
@@ -11,12 +11,12 @@ from .safetensors import parse_json
 
 BOOKKEEPING = ("timestamp", "frame_index", "episode_index", "index", "task_index")
 NUMERIC = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
-FIELD_MAX = 47  # bytes of a field's name
+FIELD_MAX = 47  # the most bytes of a field's name
 CONVERTER = "convert_dataset_v21_to_v30"
 
 
 class Feature(NamedTuple):
-    """A feature that is converted. name: LeRobot's; field: bload's; options: further lines of its field."""
+    """A feature that is converted. name: in LeRobot. field: in bload. options: further lines of its field in fields.yaml."""
     name: str
     field: str
     dtype: str
@@ -25,7 +25,7 @@ class Feature(NamedTuple):
 
 
 class Info(NamedTuple):
-    """meta/info.json, as far as it is needed."""
+    """The part of meta/info.json that is needed."""
     path: str
     fps: float
     features: Dict[str, Any]
@@ -35,7 +35,7 @@ class Info(NamedTuple):
 
 
 def read_count(values: Dict[str, Any], name: str, path: str) -> int:
-    """A count in info.json."""
+    """Return a count in info.json; raise DamagedError if it is not one."""
     value = values.get(name)
     if type(value) is not int or value < 0:
         raise DamagedError(f'"{name}" is {value!r}, no count', path)
@@ -43,7 +43,7 @@ def read_count(values: Dict[str, Any], name: str, path: str) -> int:
 
 
 def read_info(root: str) -> Info:
-    """Reads meta/info.json. MissingError, DamagedError; FormatError: it is of another version."""
+    """Read meta/info.json; raise MissingError, DamagedError, or FormatError for another version."""
     path = os.path.join(root, "meta", "info.json")
     try:
         with open_regular(path) as file:
@@ -72,7 +72,7 @@ def read_info(root: str) -> Info:
 
 
 def camera_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, ...]:
-    """The options of a camera's field: pictures of depth keep their numbers. FormatError: bload does not read them."""
+    """Return the options of a camera's field: depth pictures keep their numbers. Raises FormatError if bload does not read them."""
     about: Dict[str, Any] = {}
     for key in "video_info", "info":
         about.update(feature[key] if isinstance(feature.get(key), dict) else {})
@@ -85,7 +85,7 @@ def camera_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, 
 
 
 def choose_features(info: Info, columns: Optional[Sequence[str]], notes: List[str]) -> List[Feature]:
-    """The features that are converted: those of these names, or all but the bookkeeping and what is no picture and no number."""
+    """Return the features that are converted: those of these names, or all numbers and pictures except the bookkeeping."""
     unknown = [name for name in columns or () if name not in info.features]
     if unknown:
         raise OptionError(f'--columns: there is no feature "{unknown[0]}", but {", ".join(info.features)}', info.path)

@@ -1,4 +1,4 @@
-"""What bload pack reads of a LeRobot dataset beside the arrays: lists of clips, the table of episodes, fields.yaml."""
+"""Write the files that bload pack reads besides the arrays: lists of clips, the table of episodes, fields.yaml."""
 from __future__ import annotations
 
 import csv
@@ -12,11 +12,13 @@ from .lerobot_info import Feature, Info
 
 
 def write_table(path: str, rows: Iterable[Sequence[object]]) -> None:
+    """Write rows as CSV."""
     with open(path, "x", encoding="utf-8", errors="surrogateescape", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def write_clips(out: str, field: str, episodes: Episodes, clips: Sequence[Tuple[str, int]]) -> None:
+    """Write the list of the clips of a camera, one line per episode."""
     folder = os.path.join(out, "clips")
     rows: List[Sequence[object]] = [("path", "start_frame", "end_frame", "id")]
     for episode, (path, first) in enumerate(clips):
@@ -25,7 +27,7 @@ def write_clips(out: str, field: str, episodes: Episodes, clips: Sequence[Tuple[
 
 
 def write_attributes(root: str, out: str, episodes: Episodes, features: Sequence[Feature], numbers: Sequence[Sequence[int]]) -> None:
-    """episodes.csv: number and task of each episode, but for what is a field. DamagedError: the tables say different tasks."""
+    """Write episodes.csv, with number and task of each episode unless these are fields; raise DamagedError if the tables contradict."""
     tasks = read_tasks(root)
     path = os.path.join(root, "meta", "tasks.parquet")
     fields = {feature.field for feature in features}
@@ -45,7 +47,7 @@ def write_attributes(root: str, out: str, episodes: Episodes, features: Sequence
 
 
 def fields_yaml(info: Info, features: Sequence[Feature], primary: Feature) -> str:
-    """The configuration of bload pack: the primary's arrays are the sources, everything else fields."""
+    """Return the configuration of bload pack: the arrays of `primary` are the sources, all other features are fields."""
     lines = [f"# {info.episodes} episodes of {info.frames} frames, {info.fps:g} a second, by python -m bload.lerobot",
              f"sources: [arrays/{primary.field}]", "kind: array", f"name: {primary.field}", "attributes: episodes.csv", "T: longest"]
     others = [feature for feature in features if feature is not primary]
@@ -59,7 +61,7 @@ def fields_yaml(info: Info, features: Sequence[Feature], primary: Feature) -> st
 
 
 def make_folders(out: str, features: Sequence[Feature]) -> None:
-    """Makes the directory and those in it. OptionError: it holds something."""
+    """Make the output directory and its subdirectories; raise OptionError if it is not empty."""
     try:
         os.mkdir(out)
     except FileExistsError:

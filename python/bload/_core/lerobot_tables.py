@@ -1,4 +1,4 @@
-"""The Parquet files of a LeRobot dataset: their rows, some at a time, and columns as arrays."""
+"""Read the Parquet files of a LeRobot dataset: rows in batches, and columns as arrays."""
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, Sequence, Tuple
@@ -9,11 +9,11 @@ from . import apart
 from .errors import DamagedError, DependencyError, Error, MissingError
 from .mapping import open_regular
 
-ROWS = 8192  # that are read at once
+ROWS = 8192  # rows to read at a time
 
 
 def arrow() -> Tuple[Any, Any, Any]:
-    """pyarrow, its functions and its Parquet. DependencyError: it is not installed."""
+    """Return pyarrow and its modules compute and parquet; raise DependencyError if it is not installed."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -24,9 +24,9 @@ def arrow() -> Tuple[Any, Any, Any]:
 
 
 def open_table(path: str) -> Any:
-    """A Parquet file. MissingError, DamagedError."""
+    """Open a Parquet file; raise MissingError or DamagedError."""
     pyarrow, _, parquet = arrow()
-    apart.note(path)
+    apart.set_current_file(path)
     try:
         open_regular(path).close()
         return parquet.ParquetFile(path)
@@ -39,7 +39,7 @@ def open_table(path: str) -> Any:
 
 
 def read_schema(table: Any, path: str) -> Any:
-    """The columns of a table. DamagedError: Arrow cannot read their types."""
+    """Return the columns of a table; raise DamagedError if Arrow cannot read their types."""
     try:
         return table.schema_arrow
     except (arrow()[0].ArrowException, ValueError) as error:
@@ -47,21 +47,21 @@ def read_schema(table: Any, path: str) -> Any:
 
 
 def read_batches(table: Any, path: str, columns: Sequence[str], rows: int) -> Iterator[Any]:
-    """Its rows, some at a time. DamagedError: a column is missing, or the data are damaged."""
+    """Yield the rows of a table in batches; raise DamagedError if a column is missing, or the data are damaged."""
     there = read_schema(table, path).names
     for name in columns:
         if name not in there:
             raise DamagedError(f'no column "{name}"', path)
     try:
         for batch in table.iter_batches(batch_size=rows, columns=list(columns)):
-            batch.validate(full=True)  # texts that are none, for one
+            batch.validate(full=True)  # finds texts that are not UTF-8, for example
             yield batch
     except (arrow()[0].ArrowException, OSError) as error:
         raise DamagedError(f"the data cannot be read: {error}", path) from None
 
 
 def to_numpy(values: Any) -> np.ndarray:
-    """An array of the numbers of a column, [rows, ...]. ValueError: some are missing, or the lists differ in length."""
+    """Return the numbers of a column as an array [rows, ...]; raise ValueError if one is missing, or lists differ in length."""
     pyarrow, compute, _ = arrow()
     types = pyarrow.types
     shape = [len(values)]
@@ -81,7 +81,7 @@ def to_numpy(values: Any) -> np.ndarray:
 
 
 def first_fault(values: Any) -> int:
-    """The row of a column that to_numpy refuses."""
+    """Return the first row of a column that makes to_numpy fail."""
     shapes: Dict[int, Tuple[int, ...]] = {}
     for row in range(len(values)):
         try:

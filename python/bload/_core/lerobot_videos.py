@@ -1,4 +1,4 @@
-"""Which frames of which MP4 file the episodes of a LeRobot dataset have."""
+"""Find the frames of each episode of a LeRobot dataset in the MP4 files."""
 from __future__ import annotations
 
 import os
@@ -14,10 +14,11 @@ from .mp4 import frame_times
 
 
 def expand_path(root: str, template: str, camera: str, chunk: int, file: int, path: str) -> str:
-    """The path of a video. DamagedError: the template is none, or leads out of the dataset."""
+    """Return the path of a video; raise DamagedError if the template is invalid, or leads out of the dataset."""
     values: Dict[str, Any] = {"video_key": camera, "chunk_index": chunk, "file_index": file}
 
     def expand(match: "re.Match[str]") -> str:
+        """Return the value of a placeholder."""
         value = values.get(match.group(1))
         if value is None or (match.group(2) and not isinstance(value, int)):
             raise DamagedError(f'"video_path" is "{template}": {match.group(0)} is unknown', path)
@@ -30,7 +31,7 @@ def expand_path(root: str, template: str, camera: str, chunk: int, file: int, pa
 
 
 def find_frames(times: np.ndarray, fps: float, length: int, begin: float, end: float) -> int:
-    """The number of an episode's first frame. ValueError: the frames do not come when the table says."""
+    """Return the number of an episode's first frame; raise ValueError if the frames do not have the times that the table says."""
     if not abs((end - begin) * fps - length) < 0.5:
         raise ValueError(f"{length} frames at {fps:g} a second, and from_timestamp {begin:g} to to_timestamp {end:g}")
     first = int(np.searchsorted(times, begin - 0.5 / fps))
@@ -46,7 +47,7 @@ def find_frames(times: np.ndarray, fps: float, length: int, begin: float, end: f
 
 
 def camera_clips(root: str, info: Info, episodes: Episodes, camera: str, notes: List[str]) -> List[Tuple[str, int]]:
-    """Path of the video and first frame of each episode. DamagedError names the file and the episode."""
+    """Return the path of the video and the first frame of each episode; DamagedError names file and episode."""
     clips: List[Tuple[str, int]] = [("", 0)] * len(episodes.length)
     files: Dict[Tuple[int, int], List[int]] = {}
     for episode, place in enumerate(episodes.videos[camera]):

@@ -1,4 +1,4 @@
-"""Inputs of rows in JSON, in pieces for workers: JSON Lines, an array of objects, or CSV; plain, or compressed by gzip or zstd."""
+"""Read rows of JSON in chunks for workers: JSON Lines, an array of objects, or CSV; plain, or compressed by gzip or zstd."""
 from __future__ import annotations
 
 import csv
@@ -12,17 +12,17 @@ from typing import Any, BinaryIO, Iterator, List, NamedTuple, Optional
 
 from .errors import DependencyError
 
-CHUNK = 64 << 10        # bytes of input that a worker gets at once
-LONGEST = 256 << 20     # bytes of a row, as in bload pack
-PIECE = 1 << 20         # bytes of an array that are read at once
+CHUNK = 64 << 10        # bytes of input per chunk for a worker
+LONGEST = 256 << 20     # the most bytes of a row, as in bload pack
+PIECE = 1 << 20         # bytes of an array to read at a time
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-# Strings and brackets, by which the end of an object is found. A lone quote begins a string whose end is not read yet.
+# Strings and brackets, which determine the end of an object. A single quote begins a string whose end is not read yet.
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|"|[\[\]{}]', re.DOTALL)
 DAMAGED = "the compressed data are damaged, and what follows is lost"
 
 
 class Line(NamedTuple):
-    """A row of an input: where it begins, as a line from 1 and in bytes of the decompressed text. fault: why there is no text."""
+    """A row of an input. number, offset: its line, from 1, and its byte in the decompressed text. fault: why there is no text."""
 
     path: str
     number: int
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Zstd(io.RawIOBase):
-    """The content of a stream of zstd frames. EOFError: the last one is cut."""
+    """The content of a stream of zstd frames. Reading raises EOFError if the last frame is truncated."""
 
     def __init__(self, source: BinaryIO):
         try:
@@ -41,8 +41,8 @@ class Zstd(io.RawIOBase):
             raise DependencyError("zstd is decompressed by zstandard: pip install zstandard") from None
         self.source, self.make = source, zstandard.ZstdDecompressor().decompressobj
         self.frame: Any = None
-        self.rest = b""         # compressed bytes behind a frame
-        self.ready = b""        # content that does not fit into the reader's buffer
+        self.rest = b""         # compressed bytes after the end of a frame
+        self.ready = b""        # decompressed bytes that do not fit into the reader's buffer
 
     def readable(self) -> bool:
         return True
@@ -69,8 +69,8 @@ class Zstd(io.RawIOBase):
         return size
 
 
-def opened(plain: Any) -> Any:
-    """The file, decompressed where it begins as gzip or zstd do."""
+def decompressed(plain: Any) -> Any:
+    """Return the file, decompressed if it begins as gzip or zstd do."""
     head = plain.peek(4)[:4]
     if head[:2] == GZIP:
         return gzip.GzipFile(fileobj=plain)
@@ -78,13 +78,13 @@ def opened(plain: Any) -> Any:
 
 
 def lines(path: str) -> Iterator[Line]:
-    """The rows of a file, or of standard input for -, that are not blank."""
+    """Yield the rows of a file, or of standard input for -, except blank ones."""
     source: Any = sys.stdin.buffer if path == "-" else open(path, "rb")
     name = re.sub(r"\.(gz|zst)$", "", path)
     with source as plain:
-        file = opened(plain)
+        file = decompressed(plain)
         if name.endswith(".csv"):
-            yield from table(path, file)
+            yield from csv_rows(path, file)
             return
         buffered = file if hasattr(file, "peek") else io.BufferedReader(file)
         is_array = False
@@ -92,12 +92,12 @@ def lines(path: str) -> Iterator[Line]:
             try:
                 is_array = buffered.peek(CHUNK).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
             except (EOFError, zlib.error, gzip.BadGzipFile):
-                pass            # which the reader below finds, too
-        yield from (array if is_array else separate)(path, buffered)
+                pass            # the reader below reports the damage
+        yield from (json_array if is_array else json_lines)(path, buffered)
 
 
-def separate(path: str, file: Any) -> Iterator[Line]:
-    """Of JSON Lines."""
+def json_lines(path: str, file: Any) -> Iterator[Line]:
+    """Yield the rows of JSON Lines."""
     number = offset = 0
     while True:
         number += 1
@@ -122,7 +122,7 @@ def separate(path: str, file: Any) -> Iterator[Line]:
 
 
 def pieces(file: Any) -> Iterator[bytes]:
-    """The content, at least PIECE bytes at once, and b"" at its end. What lies before damage comes before the exception."""
+    """Yield the content, at least PIECE bytes at a time, then b"". The content before damage is yielded before the exception."""
     parts: List[bytes] = []
     more = b"-"
     try:
@@ -139,12 +139,12 @@ def pieces(file: Any) -> Iterator[bytes]:
     yield b""
 
 
-def array(path: str, file: Any) -> Iterator[Line]:
-    """Of one JSON array, whose objects may lie on any number of lines."""
+def json_array(path: str, file: Any) -> Iterator[Line]:
+    """Yield the objects of one JSON array, which may span any number of lines."""
     source = pieces(file)
-    text, base, line = b"", 0, 1        # what is read but not used, its first byte and line
-    at = depth = 0                      # how far text is searched, and how many brackets are open there
-    begin = -1                          # of the object that is open
+    text, base, line = b"", 0, 1        # bytes that are not parsed yet, and the offset and line of the first one
+    at = depth = 0                      # the end of the searched part of `text`, and how many brackets are open there
+    begin = -1                          # the start of the open object, or -1
     while True:
         try:
             more = next(source)
@@ -181,11 +181,12 @@ def array(path: str, file: Any) -> Iterator[Line]:
         begin = min(begin, 0)
 
 
-def table(path: str, file: Any) -> Iterator[Line]:
-    """Of CSV whose first line has the keys. A cell that is empty counts as none."""
-    number = offset = 0                                     # of the lines that the reader took
+def csv_rows(path: str, file: Any) -> Iterator[Line]:
+    """Yield the rows of CSV whose first line has the keys, as JSON. An empty cell counts as a missing value."""
+    number = offset = 0                                     # the lines and bytes that the CSV reader consumed
 
     def decoded() -> Iterator[str]:
+        """Yield the lines as text, and count them and their bytes."""
         nonlocal number, offset
         for text in file:
             number, offset = number + 1, offset + len(text)
@@ -214,7 +215,7 @@ def table(path: str, file: Any) -> Iterator[Line]:
 
 
 def chunks(paths: List[str]) -> Iterator[List[Line]]:
-    """The rows of all files, in order, as many at once as a worker gets."""
+    """Yield the rows of all files in order, in chunks of CHUNK bytes, one for a worker at a time."""
     chunk: List[Line] = []
     size = 0
     for path in paths:

@@ -1,4 +1,4 @@
-"""Where sequences are stored: from a range of steps of a sequence to the parts of stored blocks that have them."""
+"""Find where a range of steps of a sequence is stored: the parts of stored blocks that contain it."""
 from __future__ import annotations
 
 import os
@@ -16,9 +16,9 @@ ROWS = "rows.safetensors"
 
 
 class Parts(NamedTuple):
-    """Parts of pieces: each lies in one entry of a locator. I64 [n] each.
+    """Parts of pieces: each lies in one entry of a locator. All arrays are I64 [n].
 
-    piece: its piece. entry: its entry in the locator. skip: steps of the entry before it. start: its first step in the block.
+    piece: the piece. entry: the entry in the locator. skip: steps of the entry before the part. start: the part's first step in the block.
     length: its steps.
     """
     piece: np.ndarray
@@ -29,10 +29,10 @@ class Parts(NamedTuple):
 
 
 class Locator:
-    """Entries, each with some steps of a row. Those of a row follow each other, in the order of their steps.
+    """Entries, each with some steps of a row. The entries of a row are consecutive, in the order of their steps.
 
-    path: the file that has them. length: the steps of each entry. source_start: its first step in the sequence; None: always 0.
-    overlap: so many of its first steps the entry before has, too, if it does not begin the sequence.
+    path: the file that lists them. length: the steps of each entry. source_start: its first step in the sequence; None: always 0.
+    overlap: how many of its first steps repeat the previous entry, unless the entry begins the sequence.
     """
 
     path: str
@@ -41,32 +41,32 @@ class Locator:
     overlap: int = 0
 
     def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
-        """The first entry of each row, and the end of its entries; None: each row has one. DamagedError: they are invalid."""
+        """Return the first entry of each row, and the end of its entries; None: each row has one. Raises DamagedError if they are invalid."""
         raise NotImplementedError
 
     def of(self, row: int) -> np.ndarray:
-        """The entries of a row with at least one step: I64 [n]."""
+        """Return the entries of a row with at least one step: I64 [n]."""
         first, stop = self.ranges(np.array([row]))
         entries = np.arange(int(first[0]), int(first[0]) + 1 if stop is None else int(stop[0]))
         stored: np.ndarray = entries[self.length[entries] > 0]
         return stored
 
     def begin(self, entries: np.ndarray) -> np.ndarray:
-        """The first step of entries in their sequences: I64 [n]."""
+        """Return the first step of entries in their sequences: I64 [n]."""
         begin: np.ndarray = np.zeros(len(entries), np.int64) if self.source_start is None else self.source_start[entries]
         return begin
 
     def find(self, pieces: Pieces, plan: str) -> Parts:
-        """The parts of pieces, in order. plan: the file that has the pieces. DamagedError: some of their steps are not stored."""
+        """Return the parts of pieces, in order; raise DamagedError if some steps are not stored. `plan` is the file that lists the pieces."""
         begin, length = pieces.source_start, pieces.length.astype(np.int64)
         end = begin + length
         first, stop = self.ranges(pieces.sequence)
         piece, entry = np.arange(len(length)), first
         if stop is not None:
-            piece, entry = self.spread(pieces, plan, first, stop, end)
+            piece, entry = self.expand(pieces, plan, first, stop, end)
         start = self.begin(entry)
         low = np.maximum(begin[piece], start)
-        if self.overlap:  # from the second entry of a piece on, what the one before does not have
+        if self.overlap:  # from the second entry of a piece on, skip the steps that repeat the previous entry
             later = np.append(False, piece[1:] == piece[:-1])
             low = np.where(later, start + self.overlap, low)
         given = np.minimum(end[piece], start + self.length[entry]) - low
@@ -75,9 +75,9 @@ class Locator:
             self.fail(pieces, plan, np.append(piece[given <= 0], np.flatnonzero(total != length)))
         return Parts(piece, entry, low - start, pieces.start[piece] + (low - begin[piece]), given)
 
-    def spread(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
+    def expand(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
                end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
-        """The entries that have steps of each piece: for each the number of the piece, and the entry."""
+        """Return the entries that contain steps of each piece: for each the number of the piece, and the entry."""
         if (first >= stop).any():
             self.fail(pieces, plan, np.flatnonzero(first >= stop))
         last = entry = first
@@ -94,7 +94,7 @@ class Locator:
         return piece, np.repeat(entry - (np.cumsum(count) - count), count) + np.arange(len(piece))
 
     def fail(self, pieces: Pieces, plan: str, which: np.ndarray) -> None:
-        """DamagedError: a piece is not stored."""
+        """Raise DamagedError for a piece that is not stored."""
         k = int(which[0])
         begin = int(pieces.source_start[k])
         raise DamagedError(f"it has steps {begin} to {begin + int(pieces.length[k])} of row {pieces.sequence[k]}, which are not stored "
@@ -102,7 +102,7 @@ class Locator:
 
 
 class Sorted:
-    """The values of a table in an order."""
+    """The values of a table in another order, without a copy."""
 
     def __init__(self, table: np.ndarray, order: np.ndarray):
         self.table, self.order = table, order
@@ -113,7 +113,7 @@ class Sorted:
 
 
 class IndexLocator(Locator):
-    """The stored pieces of a dataset. Entry k is the piece order[k] of the index. Takes 8 bytes a piece."""
+    """The stored pieces of a dataset. Entry k is the piece order[k] of the index. Takes 8 bytes per piece."""
 
     def __init__(self, index: Index):
         self.path, self.index, self.order, self.overlap = index.path, index, index.order(), index.overlap
@@ -129,7 +129,7 @@ class Rows(Locator):
 
     Entry n is length[n] steps of the source's block block[n], from start[n] on. See bload-dataset(5).
 
-    DamagedError: the file is damaged, or does not match the manifest.
+    Raises DamagedError if the file is damaged, or does not match the manifest.
     """
 
     def __init__(self, file: MappedFile, manifest: Manifest):
@@ -151,17 +151,17 @@ class Rows(Locator):
             name: self.table(f"attribute.{name}", dtype, self.rows) for name, dtype in manifest.attributes.items()}
 
     def count(self, name: str) -> int:
-        """The length of a table; 0 if it is missing."""
+        """Return the length of a table, 0 if it is missing."""
         tensor = self.header.tensors.get(name)
         return tensor.shape[0] if tensor and len(tensor.shape) == 1 else 0
 
     def table(self, name: str, dtype: str, size: int) -> np.ndarray:
-        """A tensor of the file, without a copy. DamagedError: it is missing, or of another type or shape."""
+        """Return a tensor of the file, without a copy; raise DamagedError if it is missing, or has another type or shape."""
         tensor = expect(self.header, name, dtype, (size,), self.path)
         return self.file.array(tensor.begin, DTYPES[dtype], (size,))
 
     def optional(self, name: str, size: int) -> Optional[np.ndarray]:
-        """A table I64, or None if the file does not have it."""
+        """Return a table of I64, or None if the file lacks it."""
         return self.table(name, "I64", size) if name in self.header.tensors else None
 
     def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:

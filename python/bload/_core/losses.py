@@ -1,5 +1,7 @@
-"""What of a chat a template does not write. Each string of the chat is replaced by a word of its own, and the chat rendered: all words must
-come out, in order, and once. As templates also look into what is said, the strings themselves are looked for, too.
+"""Find out which parts of a chat a template does not write.
+
+Each string of the chat is replaced by a placeholder, and the chat is rendered: all placeholders must occur in the text, in order, and once.
+Because templates also inspect contents, the strings themselves are looked for, too.
 """
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ KINDS = "system", "reasoning", "text", "calls", "results", "tools", "schema"
 NAMES = {"content": "content", "system": "system text", "reasoning": "reasoning", "text": "text beside calls", "calls": "calls of tools",
          "results": "results of tools", "tools": "tools", "schema": "details of the tools' schemas"}
 THINK = re.compile(r"(</?think>)")
-# Keys of a JSON schema that templates decide by, or do not write as they are.
+# Keys of a JSON schema whose value controls a template, or is not written literally.
 STRUCTURE = "type", "format", "required", "$ref", "$schema", "$id"
 NAMED = "properties", "patternProperties", "$defs", "definitions"
-SHAPES = 4096           # of chats, whose losses are remembered
+SHAPES = 4096           # how many shapes of chats are cached
 
-# OLMo's own keys of messages, whose texts it writes as they are.
+# Keys of messages that OLMo alone has, whose texts its template writes literally.
 NATIVE = {"functions": "tools", "function_calls": "calls"}
 Loss = Tuple[str, int]  # a kind, and the number of a message; -1: tools
 
 
-class Word(NamedTuple):
-    """A word in place of a string. is_single: it must come out once, and not again."""
+class Placeholder(NamedTuple):
+    """A placeholder for a string. is_single: it must occur exactly once."""
 
     text: str
     kind: str
@@ -36,32 +38,34 @@ class Word(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a template loses, and which messages it writes in several places, with others between."""
+    """What a template loses, and which messages it writes in several places, with others in between."""
 
     losses: List[Loss]
-    torn: FrozenSet[int]
+    divided: FrozenSet[int]
     fault: str
 
 
-class Words:
-    """A chat with words in place of its strings."""
+class PlaceholderChat:
+    """A chat with placeholders instead of its strings."""
 
     def __init__(self, template: str) -> None:
-        self.template, self.words = template, [Word("", "", 0, False)]
-        self.names: Dict[str, str] = {}     # what a name or id of a call has become
+        self.template, self.placeholders = template, [Placeholder("", "", 0, False)]
+        self.names: Dict[str, str] = {}     # the placeholder for each name or id of a call
 
-    def word(self, kind: str, number: int, is_single: bool = True) -> str:
-        self.words.append(Word(f"Zq{len(self.words):06}k", kind, number, is_single))
-        return self.words[-1].text
+    def new(self, kind: str, number: int, is_single: bool = True) -> str:
+        """Return a new placeholder."""
+        self.placeholders.append(Placeholder(f"Zq{len(self.placeholders):06}k", kind, number, is_single))
+        return self.placeholders[-1].text
 
     def text(self, given: str, kind: str, number: int, has_thoughts: bool = False) -> str:
-        """What is blank, or a tag of reasoning, stays."""
+        """Return a text with placeholders; blanks and tags of reasoning stay."""
         pieces = THINK.split(given)
         last = max((i for i, piece in enumerate(pieces) if piece == "</think>"), default=-1) if has_thoughts else -1
-        return "".join(piece if not piece.strip() or i % 2 else self.word("reasoning" if i < last else kind, number)
+        return "".join(piece if not piece.strip() or i % 2 else self.new("reasoning" if i < last else kind, number)
                        for i, piece in enumerate(pieces))
 
     def message(self, number: int, given: Message) -> Message:
+        """Return a message with placeholders."""
         kind = kind_of(given)
         out = {key: value for key, value in given.items() if key in ("role", "name") or key in self.template}
         out.update((key, given[key]) for key in ("tool_call_id", "name") if key in given)
@@ -83,8 +87,9 @@ class Words:
         return out
 
     def call(self, number: int, given: Dict[str, Any]) -> Dict[str, Any]:
+        """Return a call with placeholders."""
         function = given.get("function", given)
-        name = self.names[function["name"]] = self.word("calls", number, False)
+        name = self.names[function["name"]] = self.new("calls", number, False)
         arguments = function["arguments"]
         if isinstance(arguments, str):
             found = parsed(arguments)
@@ -101,31 +106,31 @@ class Words:
         return out
 
     def value(self, number: int, given: Any) -> Any:
-        """An argument: strings, numbers and keys."""
+        """Return an argument with placeholders for strings, numbers and keys."""
         if isinstance(given, dict):
-            return {self.word("calls", number): self.value(number, one) for key, one in given.items()}
+            return {self.new("calls", number): self.value(number, one) for key, one in given.items()}
         if isinstance(given, list):
             return [self.value(number, one) for one in given]
         if isinstance(given, str):
             return self.text(given, "calls", number)
         if isinstance(given, bool) or given is None:
             return given
-        digits = 7 * 10 ** 12 + len(self.words)
-        number_word = digits if isinstance(given, int) else digits + 0.5
-        self.words.append(Word(str(number_word), "calls", number, True))
-        return number_word
+        digits = 7 * 10 ** 12 + len(self.placeholders)
+        numeral = digits if isinstance(given, int) else digits + 0.5
+        self.placeholders.append(Placeholder(str(numeral), "calls", number, True))
+        return numeral
 
     def tool(self, given: Any, key: str = "") -> Any:
-        """A tool, or a part of its schema, which is below a key."""
+        """Return a tool with placeholders, or a part of its schema, which is below a key."""
         if isinstance(given, list):
             return [self.tool(one, key) for one in given]
         if isinstance(given, str):
             if key in STRUCTURE or not given.strip():
                 return given
-            return self.word("tools" if key in ("name", "description", "enum") else "schema", -1, False)
+            return self.new("tools" if key in ("name", "description", "enum") else "schema", -1, False)
         if not isinstance(given, dict):
             return given
-        renamed = {name: self.word("tools", -1, False) for below in NAMED if isinstance(given.get(below), dict) for name in given[below]}
+        renamed = {name: self.new("tools", -1, False) for below in NAMED if isinstance(given.get(below), dict) for name in given[below]}
         out: Dict[str, Any] = {}
         for name, one in given.items():
             if name in NAMED and isinstance(one, dict):
@@ -137,24 +142,24 @@ class Words:
         return out
 
     def found(self, text: str) -> Found:
-        """What the text does not have of the words, or not in their place."""
+        """Return which placeholders the text lacks, or has in another place."""
         losses: List[Loss] = []
         places: List[Tuple[int, int]] = []
         at, fault = 0, ""
-        for word in self.words[1:]:
-            count = text.count(word.text)
+        for one in self.placeholders[1:]:
+            count = text.count(one.text)
             if not count:
-                losses.append((word.kind, word.number))
+                losses.append((one.kind, one.number))
                 continue
-            if word.is_single and count > 1:
-                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} {count} times"
-            if word.number < 0:
+            if one.is_single and count > 1:
+                fault = fault or f"the chat template writes {NAMES[one.kind]} of message {one.number} {count} times"
+            if one.number < 0:
                 continue
-            where = text.find(word.text, 0 if word.kind == "text" else at)
-            places.append((where if where >= 0 else text.find(word.text), word.number))
+            where = text.find(one.text, 0 if one.kind == "text" else at)
+            places.append((where if where >= 0 else text.find(one.text), one.number))
             if where < 0:
-                fault = fault or f"the chat template writes {NAMES[word.kind]} of message {word.number} out of order"
-            elif word.kind != "text":
+                fault = fault or f"the chat template writes {NAMES[one.kind]} of message {one.number} out of order"
+            elif one.kind != "text":
                 at = where
         order = [number for _, number in sorted(places)]
         runs = [number for i, number in enumerate(order) if i == 0 or order[i - 1] != number]
@@ -162,35 +167,35 @@ class Words:
 
 
 class Losses:
-    """What a template loses, by the shape of a chat: the chat with words in place of its strings, which many chats share."""
+    """What a template loses, cached by the shape of a chat: the chat with placeholders, which many chats share."""
 
     def __init__(self, template: str, render: Callable[[List[Message], Optional[List[Any]]], str]) -> None:
         self.template, self.render = template, render
         self.known: Dict[bytes, Found] = {}
 
     def of(self, messages: List[Message], tools: Optional[List[Any]], text: str) -> Found:
-        """What is lost of a chat.
+        """Return what is lost of a chat.
 
         Parameters
         ----------
         messages, tools
             The chat in the form that the template takes.
         text : str
-            What the template makes of it.
+            What the template writes for it.
 
         Raises
         ------
         Unusable
-            The template refuses the words, or writes something twice, or out of order.
+            The template refuses the placeholders, or writes something twice, or out of order.
         """
-        words = Words(self.template)
-        shaped_tools = [words.tool(tool) for tool in tools] if tools else None
-        shaped = [words.message(number, one) for number, one in enumerate(messages)]
+        placeholders = PlaceholderChat(self.template)
+        shaped_tools = [placeholders.tool(tool) for tool in tools] if tools else None
+        shaped = [placeholders.message(number, one) for number, one in enumerate(messages)]
         shape = hashlib.blake2b(json.dumps([shaped, shaped_tools]).encode()).digest()
         found = self.known.get(shape)
         if found is None:
             try:
-                found = words.found(self.render(shaped, shaped_tools))
+                found = placeholders.found(self.render(shaped, shaped_tools))
             except Unusable as error:
                 found = Found([], frozenset(), f"what the chat template writes cannot be proven: with other words {error.fault}")
             if len(self.known) >= SHAPES:
@@ -202,6 +207,7 @@ class Losses:
 
 
 def kind_of(message: Message) -> str:
+    """Return the kind of loss if the content of a message is lost."""
     role = message["role"]
     if role in ("system", "developer"):
         return "system"
@@ -209,7 +215,7 @@ def kind_of(message: Message) -> str:
 
 
 def said(number: int, message: Message) -> Iterator[Tuple[str, str]]:
-    """The strings of a message, in order, each with its kind."""
+    """Yield the strings of a message, in order, each with its kind."""
     for key in REASONING:
         if message.get(key):
             yield "reasoning", message[key]
@@ -227,7 +233,7 @@ def said(number: int, message: Message) -> Iterator[Tuple[str, str]]:
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """The strings of a value, keys among them."""
+    """Yield the strings of a value, keys among them."""
     if isinstance(value, str):
         yield value
     for one in value if isinstance(value, list) else value.values() if isinstance(value, dict) else []:
@@ -237,8 +243,10 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def unwritten(messages: List[Message], tools: Optional[List[Any]], text: str, known: Sequence[Loss] = ()) -> List[Loss]:
-    """The losses by the strings themselves, whose blanks a template may change, and which it may write as JSON has them; without those
-    that are known."""
+    """Return the losses that show in the text itself, except those that are known.
+
+    A template may change the blanks of a string, and may write it escaped as in JSON.
+    """
     there, at = "".join(text.split()), 0
     losses: List[Loss] = []
     for number, message in enumerate(messages):
@@ -262,7 +270,7 @@ def unwritten(messages: List[Message], tools: Optional[List[Any]], text: str, kn
 
 
 def find(one: str, there: str, at: int) -> int:
-    """Where a string ends in a text without blanks, from a place on; -1: it is not there."""
+    """Return where a string ends in a text without blanks, from a position on, or -1."""
     one = one.strip()
     bare = "".join(one.split())
     place = there.find(bare, at)
@@ -277,7 +285,7 @@ def find(one: str, there: str, at: int) -> int:
 
 
 def escapes(one: str) -> Iterator[str]:
-    """A string as JSON, Python, or HTML has it."""
+    """Yield a string as JSON, Python and HTML escape it."""
     yield json.dumps(one, ensure_ascii=False)[1:-1]
     yield json.dumps(one)[1:-1]
     python = one.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")

@@ -16,22 +16,35 @@ from .text import unescape
 
 INDEX = "index.safetensors"
 DATASET, VIEW = 1, 2  # formats
-FRAME_MAX = 64 << 20  # bytes of a frame of compressed shards
+FRAME_MAX = 64 << 20  # the most bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
-CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a URL by which fsspec reads one file through another
-# An entry of blocks that follows from the overlap, and is not stored.
+CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a chained URL, by which fsspec reads one file through another
+# An entry of blocks that is computed from the overlap, and is not stored.
 REPEATED = "repeated"
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
 
 class Field(NamedTuple):
-    """A field: an array with an entry for each step of a sequence.
+    """A field: a tensor with a value for each step of a sequence.
 
-    dtype: the type of the arrays that blocks have. stored: the type of the tensor in the shards, such as "U8". They differ only for
-    BF16, which numpy lacks: arrays then have the 16 bits as U16. shape: the shape of one step, () for tokens, (H, W, 3 or 1) for frames.
-    encoding: "raw", "jpeg" or "delta". coding: the encoding with its options, as the manifest has it, such as "jpeg:90".
-    pad: the value of padding; None if the manifest does not say it.
+    Attributes
+    ----------
+    name, kind : str
+        The name of the field, and what its sources are, such as "video" or "text".
+    dtype : numpy.dtype
+        The type of the arrays in blocks.
+    stored : str
+        The type of the tensor in the shards, such as "U8". It differs from dtype only for BF16, which numpy lacks: arrays then hold the 16
+        bits as U16.
+    shape : tuple of int
+        The shape of one step: () for tokens, (H, W, 3 or 1) for frames.
+    encoding : str
+        "raw", "jpeg" or "delta".
+    coding : str
+        The encoding with its options as the manifest has it, such as "jpeg:90".
+    pad : int or None
+        The value of padding; None if the manifest does not give it.
     """
     name: str
     kind: str
@@ -51,8 +64,22 @@ class Field(NamedTuple):
 class Source(NamedTuple):
     """A source of a view, as the view's manifest describes it.
 
-    name: unique in the view. path: absolute. rows: how many its table of sequences has. first_row: the view's number of its first row.
-    steps: how many of the view's steps are of it. share: its part of all. weight: the weight that was given, or None.
+    Attributes
+    ----------
+    name : str
+        Unique in the view.
+    path : str
+        The absolute path, or the URL.
+    rows : int
+        The number of rows of its table of sequences.
+    first_row : int
+        The number that the view gives to its first row.
+    steps : int
+        How many steps of the view come from it.
+    share : float
+        Its share of all steps, from 0 to 1.
+    weight : float or None
+        The weight that was given when the view was made.
     """
     name: str
     path: str
@@ -66,7 +93,8 @@ class Source(NamedTuple):
 class Manifest:
     """The manifest of the dataset in a storage. json: its content as read; names are still escaped.
 
-    MissingError: no dataset. DamagedError: invalid or altered. FormatError: a format that this version does not support.
+    Raises MissingError if there is no dataset, DamagedError if the manifest is invalid or altered, and FormatError for a format that this
+    version does not support.
     """
 
     def __init__(self, storage: Storage):
@@ -74,15 +102,15 @@ class Manifest:
         self.path = storage.locate(MANIFEST)
         for tried in range(storage.tries):
             try:
-                self.read(self.slurp())
+                self.read(self.read_bytes())
                 break
             except (DamagedError, FormatError) as error:
                 if tried + 1 == storage.tries:
-                    raise type(error)(error.fault + storage.told(MANIFEST), error.path) from None
+                    raise type(error)(error.fault + storage.wrong_bytes_note(MANIFEST), error.path) from None
                 storage.wait(tried)
 
     def read(self, text: bytes) -> None:
-        """Sets everything from the bytes of the file."""
+        """Set all attributes from the bytes of the file."""
         try:
             self.json: Dict[str, Any] = parse_json(text)
         except ValueError as error:
@@ -102,17 +130,19 @@ class Manifest:
             self.read_layout()
         self.files = self.read_files()
 
-    def slurp(self) -> bytes:
-        """The bytes of the file."""
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file."""
         text = self.storage.manifest()
         if len(text) > SIZE_MAX:
             raise self.damaged("too large")
         return text
 
     def damaged(self, fault: str) -> DamagedError:
+        """Return a DamagedError that names the manifest."""
         return DamagedError(fault, self.path)
 
     def check_version(self) -> None:
+        """Read the format; raise FormatError if this version does not support it."""
         version = self.json.get("format")
         if not is_size(version):
             raise self.damaged("\"format\" is missing, or not a number")
@@ -121,41 +151,44 @@ class Manifest:
         self.is_view = version == VIEW
 
     def check_digest(self, text: bytes) -> None:
-        """Verifies the manifest's checksum, if xxhash is installed. It is computed with its own digits replaced by zeros."""
-        told = self.digits("checksum").encode()
-        at = text.rfind(told)
+        """Verify the manifest's checksum if xxhash is installed. It was computed with its own digits replaced by zeros."""
+        stored_digits = self.digits("checksum").encode()
+        at = text.rfind(stored_digits)
         if at < 0:
             raise self.damaged("\"checksum\" is not written as plain digits")
-        if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != told:
+        if checksum.available() and checksum.digest(checksum.xxh3(text[:at] + b"0" * 16 + text[at + 16:])).encode() != stored_digits:
             raise self.damaged("wrong checksum: the file is damaged or was edited")
 
     def number(self, name: str, least: int, most: int = (1 << 62)) -> int:
-        """An integer member. DamagedError: it is missing, or out of range."""
+        """Return an integer member; raise DamagedError if it is missing, or out of range."""
         value: Any = self.json.get(name)
         if not is_size(value) or not least <= value <= most:
             raise self.damaged(f"\"{name}\" is missing, or not between {least} and {most}")
         return int(value)
 
     def text(self, name: str) -> str:
+        """Return a string member; raise DamagedError if it is missing."""
         value = self.json.get(name)
         if not isinstance(value, str):
             raise self.damaged(f"\"{name}\" is missing, or not a string")
         return value
 
     def digits(self, name: str) -> str:
-        """A checksum. DamagedError: it is missing, or no checksum."""
+        """Return a checksum; raise DamagedError if it is missing, or not a checksum."""
         value = self.text(name)
         if not is_checksum(value):
             raise self.damaged(f"\"{name}\" is not 16 hexadecimal digits")
         return value
 
     def flag(self, name: str) -> bool:
+        """Return a boolean member; raise DamagedError if it is missing."""
         value = self.json.get(name)
         if not isinstance(value, bool):
             raise self.damaged(f"\"{name}\" is missing, or not a boolean")
         return value
 
     def read_sizes(self) -> None:
+        """Read the sizes and the configuration."""
         self.T = self.number("T", 1, STEPS_MAX)
         self.S = self.number("S", 1, STEPS_MAX - 1)
         self.blocks = self.number("blocks", 1)
@@ -172,11 +205,12 @@ class Manifest:
         self.overlap = self.number("overlap", 1, self.T - 1) if "overlap" in self.json else 0
 
     def option(self, name: str) -> str:
-        """An option of the run that made it, as a text; "" without it."""
+        """Return an option of the run that made the dataset, as text; "" if it was not given."""
         value = self.configuration.get(name)
         return str(value) if isinstance(value, (str, int)) else ""
 
     def read_layout(self) -> None:
+        """Read the layout of the shards."""
         compress = self.json.get("compress")
         if compress is not None and (not isinstance(compress, str) or not compress.startswith("zstd:")):
             raise FormatError(f"\"compress\" is {compress!r}, which this reader does not support", self.path)
@@ -188,6 +222,7 @@ class Manifest:
             raise self.damaged(f"{self.blocks} blocks, {self.blocks_per_shard} a shard, do not make {self.shards} shards")
 
     def read_fields(self) -> Dict[str, Field]:
+        """Return the fields by name."""
         entries = self.json.get("fields")
         if not isinstance(entries, list) or not entries:
             raise self.damaged("\"fields\" is missing, or not a list")
@@ -200,6 +235,7 @@ class Manifest:
         return fields
 
     def read_field(self, entry: Any) -> Field:
+        """Return a field from its entry; raise FormatError for a type or an encoding that this version does not support."""
         members = entry if isinstance(entry, dict) else {}
         name, kind, stored, shape = (members.get(member) for member in ("name", "kind", "dtype", "shape"))
         if not isinstance(name, str) or not isinstance(kind, str) or not isinstance(stored, str) or not isinstance(shape, list):
@@ -220,7 +256,7 @@ class Manifest:
         return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding, self.read_pad(name, DTYPES[stored], members))
 
     def read_pad(self, name: str, dtype: np.dtype, members: Dict[str, Any]) -> Optional[int]:
-        """The padding of a field; None if the manifest does not say it, 0 in a view."""
+        """Return the padding of a field, or None if the manifest does not give it; 0 in a view."""
         pad: Any = members.get("pad", 0)
         least, most = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (0, 1 if dtype.kind == "b" else 1 << 53)
         if type(pad) is not int or not least <= pad <= most:
@@ -228,7 +264,7 @@ class Manifest:
         return pad if "pad" in members or self.is_view else None
 
     def read_sources(self) -> None:
-        """The sources of a view, and the checksums of their files by name, as the view's manifest has them."""
+        """Read the sources of a view, and the checksums of their files by name, as the view's manifest has them."""
         self.rows = self.number("rows", 0)
         self.sources: List[Source] = []
         self.recorded: List[Dict[str, str]] = []
@@ -245,14 +281,14 @@ class Manifest:
             raise self.damaged(f"\"sources\" is empty, or has {first} rows instead of {self.rows}")
 
     def read_source(self, members: Dict[str, Any]) -> Source:
-        """A source from its entry. DamagedError: the entry is invalid."""
+        """Return a source from its entry; raise DamagedError if the entry is invalid."""
         fault = self.damaged("\"sources\" is missing or invalid")
         name, path, files, weight = (members.get(member) for member in ("name", "path", "files", "weight"))
         rows, first, steps = sizes = [members.get(member) for member in ("rows", "first_row", "steps")]
         share = members.get("share")
         if not isinstance(name, str) or not isinstance(path, str) or not all(map(is_size, sizes)) or not isinstance(files, dict):
             raise fault
-        if not all(is_name(file) and is_checksum(told) for file, told in files.items()) or INDEX not in files:
+        if not all(is_name(file) and is_checksum(recorded) for file, recorded in files.items()) or INDEX not in files:
             raise fault
         if not (type(share) is float or is_size(share)) or not (type(weight) in (float, type(None)) or is_size(weight)):
             raise fault
@@ -265,7 +301,7 @@ class Manifest:
         return Source(name, self.storage.source(path), int(rows or 0), int(first or 0), int(steps or 0), float(share or 0), weight)
 
     def read_attributes(self) -> Dict[str, str]:
-        """The types of the attributes by name, "I64" or "F64"; empty if the manifest lists none."""
+        """Return the types of the attributes by name, "I64" or "F64"; empty if the manifest lists none."""
         entries = self.json.get("attributes", [])
         attributes: Dict[str, str] = {}
         for entry in entries if isinstance(entries, list) else [None]:
@@ -277,25 +313,26 @@ class Manifest:
         return attributes
 
     def read_files(self) -> Dict[str, FileEntry]:
+        """Return the entries of the files by name."""
         entries = self.json.get("files")
         files: Dict[str, FileEntry] = {}
         for entry in entries if isinstance(entries, list) else [None]:
             members: Dict[str, Any] = entry if isinstance(entry, dict) else {}
             size: Any = members.get("bytes")
-            name, told = members.get("name"), members.get("checksum")
-            if not is_name(name) or not is_size(size) or not is_checksum(told):
+            name, recorded = members.get("name"), members.get("checksum")
+            if not is_name(name) or not is_size(size) or not is_checksum(recorded):
                 raise self.damaged("\"files\" is missing or invalid")
-            assert isinstance(name, str) and isinstance(told, str)
-            files[name] = FileEntry(size, told)
+            assert isinstance(name, str) and isinstance(recorded, str)
+            files[name] = FileEntry(size, recorded)
         return files
 
     def shard_name(self, shard: int) -> str:
-        """The path of a shard, relative to the dataset's directory."""
+        """Return the path of a shard, relative to the dataset's directory."""
         end = ".zst" if self.compressed else ""
         return f"shards/{shard // FOLDER_SHARDS:05d}/shard-{shard:08d}.safetensors{end}"
 
     def tables(self) -> List[Tuple[str, str, Tuple[int, ...]]]:
-        """Name, type and shape (for one block) of each table in a shard, attributes included."""
+        """Return name, type and shape (for one block) of each table in a shard, attributes included."""
         S = self.S
         tables: List[Tuple[str, str, Tuple[int, ...]]] = [
             ("cu_seqlens", "I32", (S + 1,)), ("num_sequences", "I32", ()), ("sequence", "I64", (S,)), ("length", "I32", (S,))]

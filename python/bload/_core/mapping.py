@@ -12,29 +12,29 @@ import numpy as np
 
 from .errors import DamagedError, Error, MissingError
 
-# Steps to copy, in any order: for each part a number that is not used, its first step in the file, and its first step and end in the output.
+# Steps to copy, in any order: for each part an unused number, its first step in the file, and its first step and end in the output.
 Steps = Iterable[Sequence[int]]
 
-# An object that holds bytes.
+# Read-only bytes.
 Bytes = Union[bytes, memoryview]
-# Bytes that can be written to, U8 [n]; a slice of a memoryview takes half the time.
+# Writable bytes, U8 [n]; to slice a memoryview takes half the time.
 Buffer = Union[np.ndarray, memoryview]
 
-# Below this size, a copy is faster than a mapping.
+# Bytes below which a copy is faster than a mapping.
 WORTH_MAPPING = 4 << 20
 
 # The most bytes of a dataset's open files that this process keeps mapped in memory at a time.
 RESIDENT = 512 << 20
 
-# Smaller parts of large files are copied, even for reading alone: touching a page makes the system map 16 pages around it.
+# Bytes below which parts of large files are copied, even for reading: an access makes the system map 16 pages.
 WORTH_VIEWING = 64 << 10
 
 
 def open_regular(path: str) -> io.FileIO:
-    """A regular file, open for reading, without a buffer. What is no regular file is refused without waiting for it: a pipe may never
-    have a writer, and a device may do anything when it is read.
+    """Open a regular file for reading, without a buffer.
 
-    MissingError: no such file. Error: it is no regular file, or cannot be read.
+    Other files are refused without waiting: a pipe may never have a writer, and a device may do anything when it is read. Raises
+    MissingError if there is no such file, and Error if it is not a regular file, or cannot be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
@@ -52,12 +52,12 @@ def open_regular(path: str) -> io.FileIO:
 class MappedFile:
     """The bytes of a file, read-only. Arrays that view it keep the mapping alive.
 
-    share: the bytes of it that may stay mapped. The mapping of a larger file gives pages back after use. Otherwise a process that reads a
+    share: the bytes of it that may stay mapped. The mapping of a larger file releases pages after use. Otherwise a process that reads a
     whole dataset would appear to need as much memory as the size of its open files.
 
-    far: a part that is needed may have to be fetched first; see Storage.
+    far: bytes that are needed may have to be fetched first; see Storage.
 
-    MissingError: no such file. DamagedError: the file is empty. Error: it is no regular file, or cannot be read.
+    Raises MissingError if there is no such file, DamagedError if it is empty, and Error if it is not a regular file, or cannot be read.
     """
 
     far = False
@@ -82,8 +82,9 @@ class MappedFile:
             self.file.close()
 
     def look(self, size: int) -> None:
-        """Announces that this many bytes are about to be used. A large file may give back the pages used before; they stay in the page
-        cache, and are mapped again when they are used.
+        """Announce that this many bytes are about to be used.
+
+        A large file may then release the pages used before; they stay in the page cache, and are mapped again on use.
         """
         self.looked_at += size
         if self.large and self.looked_at > self.share:
@@ -91,21 +92,21 @@ class MappedFile:
             self.memory.madvise(mmap.MADV_DONTNEED)
 
     def read(self, offset: int, size: int) -> Bytes:
-        """size bytes from offset on, which must be within the file."""
+        """Return size bytes from offset on, which must be within the file."""
         self.look(size)
         return memoryview(self.memory)[offset:offset + size]
 
     def prepare(self, offset: int, size: int) -> None:
-        """Brings bytes here that will be read soon."""
+        """Fetch bytes that will be read soon; nothing to do for a local file."""
 
     def ready(self, offset: int, size: int) -> bool:
-        """Whether these bytes are here."""
+        """Return whether these bytes are here."""
         return True
 
     def fill(self, offset: int, out: Buffer) -> None:
-        """Copies bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.
+        """Copy bytes from offset on into out, U8 [n]. A large file is read directly into out, without mapping its pages.
 
-        Error: it cannot be read. DamagedError: the file was truncated.
+        Raises Error if it cannot be read, and DamagedError if the file was truncated.
         """
         if not self.large:
             out[:] = np.frombuffer(self.memory, np.uint8, len(out), offset)
@@ -121,7 +122,7 @@ class MappedFile:
             done += count
 
     def gather(self, begin: int, size: int, places: Steps, out: memoryview) -> None:
-        """Copies steps of `size` bytes into out, U8 [steps * size]. begin: the offset of step 0. places: see Steps. Errors: see fill.
+        """Copy steps of `size` bytes into out, U8 [steps * size]. begin: the offset of step 0. places: see Steps. Errors: see fill.
 
         There are many small parts, and a function call for each would take as long as the copy.
         """
@@ -141,12 +142,12 @@ class MappedFile:
             out[start * size:end * size] = memory[offset:offset + (end - start) * size]
 
     def array(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The bytes from offset on as a read-only array of this type and shape, without a copy."""
+        """Return the bytes from offset on as a read-only array of this type and shape, without a copy."""
         self.look(dtype.itemsize * math.prod(shape))
         return array_of(self.memory, offset, dtype, shape)
 
     def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """As array, but small parts of large files are copied."""
+        """Return what `array` does, but copy small parts of large files."""
         if not self.large or dtype.itemsize * math.prod(shape) >= WORTH_VIEWING:
             return self.array(offset, dtype, shape)
         array = self.copy(offset, dtype, shape)
@@ -154,13 +155,13 @@ class MappedFile:
         return array
 
     def copy(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """As array, but a writable copy."""
+        """Return what `array` does, as a writable copy."""
         array = np.empty(shape, dtype)
         self.fill(offset, array.reshape(-1).view(np.uint8))
         return array
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """As array, but writable; writes do not change the file, or other arrays.
+        """Return what `array` does, but writable; writes do not change the file, or other arrays.
 
         A large array is a private mapping: the system copies a page when it is written to, which costs a third less than copying the
         array. Small arrays are copied.
@@ -174,12 +175,12 @@ class MappedFile:
             except ValueError as error:
                 raise DamagedError(f"truncated since it was opened: {error}", self.path) from None
             except OSError:
-                pass  # each mapping takes a descriptor, and a program that keeps many blocks can run out of them
+                pass  # each mapping takes a descriptor, and a program that keeps many blocks can exhaust them: copy instead
         return self.copy(offset, dtype, shape)
 
 
 def array_of(data: Any, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-    """An array that views the given bytes."""
+    """Return an array that views the given bytes."""
     count = math.prod(shape)
     if count == 0:
         return np.zeros(shape, dtype)

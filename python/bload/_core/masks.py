@@ -1,4 +1,4 @@
-"""Attention masks that keep the sequences of one row apart, for models that position_ids do not suffice for. Needs only numpy."""
+"""Attention masks that separate the sequences of one row, for models that need more than position_ids. Needs only numpy."""
 from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional, Set, Tuple, Union
@@ -9,18 +9,18 @@ from .errors import OptionError
 
 Masks = Union[np.ndarray, Dict[str, Optional[np.ndarray]]]
 
-# Types of layers that attend by a mask, by their names in Transformers, and the entries of the configuration with their window and
+# Types of layers that take a mask, by their names in Transformers, and the entries of the configuration with their window and
 # their chunk, in steps.
 ATTENDING = {"full_attention": ("", ""), "indexed_attention": ("", ""), "hybrid": ("", ""), "sliding_attention": ("sliding_window", ""),
              "hybrid_sliding": ("sliding_window", ""), "chunked_attention": ("", "attention_chunk_size")}
 
-# Types of layers that do not. States and convolutions are reset by seq_idx and cu_seq_lens_q, if at all.
+# Types of layers that take none. If anything resets states and convolutions, it is seq_idx and cu_seq_lens_q.
 OTHERS = frozenset(("linear_attention", "conv", "moe", "sparse", "dense"))
 
-# Models whose configuration has a window that they do not use.
+# Models that ignore the window in their configuration.
 WITHOUT_WINDOW = frozenset(("moshi",))
 
-# Models, by model_type, that no mask keeps the sequences apart in: the reason. tests/trainers/test_isolation.py finds them.
+# Models, by model_type, in which no mask separates the sequences, and the reason. tests/trainers/test_isolation.py finds them.
 COUNTS = "numbers the positions of a row itself"
 STATE = "has a state that goes on from one sequence into the next"
 TWO = "takes masks of two axes only"
@@ -48,12 +48,12 @@ class Steps(NamedTuple):
     position: np.ndarray
 
     def allowed(self, window: int, chunk: int) -> np.ndarray:
-        """Which steps a step attends to: itself and those before it, of its sequence.
+        """Return which steps a step attends to: itself and the earlier steps of its sequence.
 
         Parameters
         ----------
         window, chunk : int
-            Attend to the last window steps only, and within chunks of so many steps of the sequence. 0 for no such limit.
+            Attend to the last `window` steps only, and within chunks of `chunk` steps of the sequence. 0 means no such limit.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class Steps(NamedTuple):
 
 
 def layers_of(config: Any) -> Set[str]:
-    """The types of a model's layers. A model without a list of them has one: with a window, if the configuration has one.
+    """Return the types of a model's layers; a model without a list of them has one type, with a window if the configuration has one.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def layers_of(config: Any) -> Set[str]:
 
 
 def attention_of(config: Any) -> str:
-    """How a model attends: "eager", "sdpa", or "flash" for all that takes the boundaries of sequences.
+    """Return how a model attends: "eager", "sdpa", or "flash" for every implementation that takes the boundaries of sequences.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def attention_of(config: Any) -> str:
     Raises
     ------
     OptionError
-        No mask keeps the sequences apart in this model, or its attention takes masks of another form.
+        No mask separates the sequences in this model, or its attention takes masks of another form.
     """
     model = getattr(config, "model_type", "")
     if model in NOT_BY_MASK:
@@ -121,16 +121,16 @@ def attention_of(config: Any) -> str:
 
 
 def masks_of(steps: Steps, config: Any, limit: int) -> Optional[Masks]:
-    """The attention_mask of a model for one row of sequences.
+    """Return the attention_mask of a model for one row of sequences.
 
     Parameters
     ----------
     steps : Steps
         The steps of the row.
     config : object or None
-        The model's config, of Transformers. None stands for eager attention of each step to all before it.
+        The model's config, of Transformers. None stands for eager attention of each step to all earlier steps.
     limit : int
-        Most bytes of all masks together.
+        The most bytes of all masks together.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A message of a chat: in the form that chat templates get, from OpenAI's, ShareGPT's, and those of axolotl, ms-swift, LLaMA-Factory."""
+"""Normalize the messages of a chat for chat templates, from the forms of OpenAI, ShareGPT, axolotl, ms-swift and LLaMA-Factory."""
 from __future__ import annotations
 
 import json
@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 from .errors import Error
 
-# Other names of roles, and the role that they mean. Results of tools keep their role until the template's own is known.
+# Names of roles, and the role that they mean. The role of a result is replaced when the template's own role is known.
 ROLES = {"system": "system", "developer": "developer", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant",
          "model": "assistant", "function_call": "assistant", "tool_call": "assistant", "tool": "tool", "observation": "tool",
          "tool_response": "tool", "function": "function", "ipython": "ipython", "environment": "environment"}
@@ -19,7 +19,7 @@ Message = Dict[str, Any]
 
 
 class Unusable(Error):
-    """Why a chat is skipped. reason: the fault without what is of this chat alone, by which skipped chats are counted."""
+    """Why a chat is skipped. reason: the fault without the details of this chat, by which skipped chats are counted."""
 
     def __init__(self, reason: str, fault: Optional[str] = None):
         super().__init__(fault or reason)
@@ -27,9 +27,9 @@ class Unusable(Error):
 
 
 class Chat(NamedTuple):
-    """What the template gets, which messages are to be trained on if they are the assistant's, and all keys of the row.
+    """What the template gets, which messages are trained on if they are the assistant's, and all keys of the row.
 
-    nulls: how many were removed from arguments and tools. pair: "chosen" or "rejected", of a preference.
+    nulls: how many were removed from arguments and tools. pair: "chosen" or "rejected" in a preference.
     """
 
     messages: List[Message]
@@ -41,19 +41,19 @@ class Chat(NamedTuple):
 
 
 def message(number: int, given: Any) -> Message:
-    """A message as templates get it, without keys that are null.
+    """Return a message as templates get it, without keys that are null.
 
     Parameters
     ----------
     number : int
-        Its place, for messages of errors.
+        Its position, for error messages.
     given : Any
         The message in OpenAI's form, or ShareGPT's.
 
     Raises
     ------
     Unusable
-        It is no message, or has a role, a content or reasoning that cannot be taken.
+        It is not a message, or its role, content or reasoning is not supported.
     """
     if not isinstance(given, dict):
         raise Unusable("a message is no object", f"message {number} is no object")
@@ -83,7 +83,7 @@ def message(number: int, given: Any) -> Message:
 
 
 def check_content(number: int, found: Message) -> None:
-    """Unusable: the content is neither a text nor a list of texts."""
+    """Raise Unusable if the content is neither a text nor a list of texts."""
     content = found.get("content")
     if content is None:
         if found["role"] != "assistant":
@@ -98,7 +98,7 @@ def check_content(number: int, found: Message) -> None:
 
 
 def call_of(number: int, found: Message) -> Message:
-    """Calls that are a content: an object, or a list of such, with name and arguments, in JSON."""
+    """Return a message whose content is calls in JSON, an object or a list of objects with name and arguments, as tool_calls."""
     try:
         given = json.loads(found["content"])
     except (TypeError, ValueError, RecursionError) as error:
@@ -108,13 +108,13 @@ def call_of(number: int, found: Message) -> Message:
 
 
 def is_text(content: Any) -> bool:
-    """Whether a content is a list of texts, in OpenAI's form."""
+    """Return whether a content is a list of texts, in OpenAI's form."""
     return isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
                                              for part in content)
 
 
 def is_trained(number: int, found: Message) -> bool:
-    """By OpenAI's weight, axolotl's train and ms-swift's loss. Unusable: a flag is neither yes nor no."""
+    """Return whether OpenAI's weight, axolotl's train and ms-swift's loss allow training; raise Unusable for other values than 0 and 1."""
     if found.get("train_detail"):
         raise Unusable("a part of a message to train on", f"message {number} has train_detail: parts of a message cannot be chosen here")
     wanted = True

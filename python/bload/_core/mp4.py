@@ -1,4 +1,4 @@
-"""When the frames of an MP4 file are shown, by its tables alone (ISO/IEC 14496-12)."""
+"""Read when the frames of an MP4 file are shown, from its tables alone (ISO/IEC 14496-12)."""
 from __future__ import annotations
 
 import io
@@ -16,7 +16,7 @@ FRAMES_MAX = 1 << 24
 
 
 def boxes(data: bytes) -> Iterator[Tuple[bytes, bytes]]:
-    """The boxes of a box: types and contents. ValueError: damaged."""
+    """Yield the boxes inside a box, their types and contents; raise ValueError if damaged."""
     at = 0
     while at + 8 <= len(data):
         size, kind = struct.unpack_from(">I4s", data, at)
@@ -32,7 +32,7 @@ def boxes(data: bytes) -> Iterator[Tuple[bytes, bytes]]:
 
 
 def children(data: bytes) -> Dict[bytes, bytes]:
-    """The first box of each type."""
+    """Return the first box of each type."""
     found: Dict[bytes, bytes] = {}
     for kind, content in boxes(data):
         found.setdefault(kind, content)
@@ -40,7 +40,7 @@ def children(data: bytes) -> Dict[bytes, bytes]:
 
 
 def read_tables(file: BinaryIO) -> bytes:
-    """The content of the box moov. ValueError: there is none."""
+    """Return the content of the box moov; raise ValueError if there is none."""
     end = file.seek(0, os.SEEK_END)
     at = 0
     while at + 8 <= end:
@@ -63,7 +63,7 @@ def read_tables(file: BinaryIO) -> bytes:
 
 
 def runs(table: bytes, dtype: str) -> np.ndarray:
-    """The values of a table of pairs: how often, and what. I64. ValueError: damaged, or too many."""
+    """Return the values of a run-length table, I64; raise ValueError if it is damaged, or has too many."""
     count = struct.unpack_from(">I", table, 4)[0]
     if len(table) < 8 + 8 * count:
         raise ValueError("a table is cut off")
@@ -74,7 +74,7 @@ def runs(table: bytes, dtype: str) -> np.ndarray:
 
 
 def edits(track: Dict[bytes, bytes]) -> List[Tuple[int, int]]:
-    """The edit list: how long each edit is, in the file's clock, and where it begins, in the track's; -1: nothing is shown."""
+    """Return the edit list: the duration of each edit in the file's clock, and its start in the track's clock; -1: nothing is shown."""
     table = children(track.get(b"edts", b"")).get(b"elst")
     if table is None:
         return []
@@ -86,7 +86,7 @@ def edits(track: Dict[bytes, bytes]) -> List[Tuple[int, int]]:
 
 
 def track_times(movie: Dict[bytes, bytes], track: Dict[bytes, bytes], media: Dict[bytes, bytes]) -> np.ndarray:
-    """When each frame that the edit list shows begins, F64 seconds, in order. ValueError: damaged, or of a form that is not read."""
+    """Return when each frame that the edit list shows begins, F64 seconds, in order; raise ValueError if damaged or of an unsupported form."""
     at = {0: 12, 1: 20}[media[b"mdhd"][0]]
     clock = struct.unpack_from(">I", media[b"mdhd"], at)[0]
     movie_clock = struct.unpack_from(">I", movie[b"mvhd"], {0: 12, 1: 20}[movie[b"mvhd"][0]])[0]
@@ -116,9 +116,9 @@ def track_times(movie: Dict[bytes, bytes], track: Dict[bytes, bytes], media: Dic
 
 
 def frame_times(path: str) -> np.ndarray:
-    """When the frames of the first video track are shown, F64 seconds, in this order.
+    """Return when the frames of the first video track are shown, F64 seconds, in this order.
 
-    MissingError: there is no such file. DamagedError: its tables are damaged. FormatError: it has no video, or a form that is not read.
+    Raises MissingError if there is no such file, DamagedError if its tables are damaged, and FormatError without a video track.
     """
     try:
         with io.BufferedReader(open_regular(path)) as file:

@@ -1,4 +1,4 @@
-"""Opens a directory as what it is: a dataset or a view."""
+"""Open a directory or URL as a dataset or as a view, depending on its manifest."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ from .view import View
 
 
 def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]) -> str:
-    """The absolute path, which stays valid if the working directory changes, or the URL."""
+    """Return the absolute path, which stays valid if the working directory changes, or the unchanged URL."""
     name = os.fsdecode(path)
     return name if is_url(name) else os.path.abspath(name)
 
@@ -26,42 +26,77 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
          resident: int = RESIDENT, cache: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]", None] = None,
          cache_size: Optional[int] = None, read_ahead: int = READ_AHEAD, connections: int = 8, timeout: float = 30.0, retries: int = 7,
          storage_options: Optional[Dict[str, Any]] = None) -> Union[Dataset, View]:
-    """Opens a dataset or a view: gives a Dataset or a View, which are both a BaseDataset.
+    """Open a dataset or a view for reading.
 
         with bload.open("dataset", fields="frames", mask=True) as dataset:
             block = dataset[0]                     # frames U8 [T, H, W, 3], mask BOOL [T], cu_seqlens I32 [S + 1], ...
 
-    path          the directory that bload pack or bload view wrote, or its URL: s3://, gs://, https://, or another that fsspec knows
-    verify        compare every byte with its checksum when it is first read (needs the package xxhash). See also BaseDataset.verify
-    fields        names of the fields that blocks have, or one name; by default all. Blocks always have the tables and attributes
-    ids           blocks have "ids", a list of S strings: the id of the sequence in each place, "" where there is none
-    segment_ids   blocks have "segment_ids", I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere
-    position_ids  blocks have "position_ids", I32 [T]: steps from the start of each sequence, 0 elsewhere
-    mask          blocks have "mask", BOOL [T]: true in the steps of sequences
-    decode        decode pictures packed with --encode. If false, they come as stored: see Blocks
-    writable      the fields of blocks can be written to; the files never change. If false, the fields of a plain dataset are read-only,
-                  and large ones are views of the mapped files. Those of a view can always be written to
-    open_shards   the most shards to keep open at a time
-    resident      the most bytes of open shards that stay mapped, and count as memory of this process. With more than the size of the
-                  shards, views and epochs are read faster
+    T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read on
+    first use. Several threads may read at the same time. An open dataset can be forked and pickled; unpickling opens it again.
 
-    Of what lies far away (docs/remote.md), each byte is compared with its checksum when it is fetched, and when it is first read from the cache:
+    Parameters
+    ----------
+    path : path-like or str
+        The directory that bload pack or bload view wrote, or its URL: s3://, gs://, https://, or another scheme that fsspec knows.
+    verify : bool
+        Compare every byte with its checksum when it is first read. Needs the package xxhash. See also BaseDataset.verify.
+    fields : str or iterable of str, optional
+        The names of the fields that blocks contain; all by default. Blocks always contain the tables and the attributes.
+    ids : bool
+        Add "ids" to blocks, a list of S strings: the id of the sequence in each slot, "" in an unused slot.
+    segment_ids : bool
+        Add "segment_ids" to blocks, I32 [T]: k + 1 in the steps of sequence k, 0 elsewhere.
+    position_ids : bool
+        Add "position_ids" to blocks, I32 [T]: steps from the start of each sequence, 0 elsewhere.
+    mask : bool
+        Add "mask" to blocks, BOOL [T]: true in the steps of sequences.
+    decode : bool
+        Decode pictures that were packed with --encode. If false, blocks contain them as they are stored: see Blocks.
+    writable : bool
+        Make the fields of blocks writable; the files never change. If false, the fields of an uncompressed dataset are read-only, and
+        large ones are views of the mapped files. The fields of a view's blocks are always writable.
+    open_shards : int
+        The most shards to keep open at a time.
+    resident : int
+        The most bytes of open shards that stay mapped and count as memory of this process. Views and epochs are read faster if it
+        exceeds the size of the shards.
+    cache : path-like or str, optional
+        A local directory that keeps what was fetched; several processes may share it. By default nothing is kept on disk. This option and
+        those below are for remote datasets (docs/remote.md), each byte of which is compared with its checksum when it is fetched, and
+        when it is first read from the cache.
+    cache_size : int, optional
+        The most bytes of the cache. The least recently used pieces are removed first. By default there is no limit.
+    read_ahead : int
+        The most bytes that a process prefetches, in the order of a BlockSampler; 0 turns prefetching off.
+    connections : int
+        The most concurrent requests of each process.
+    timeout : float
+        Seconds without a byte after which a connection counts as stalled and is tried again.
+    retries : int
+        How often a request is tried again, with growing pauses; 7 tries take about half a minute.
+    storage_options : dict, optional
+        Options for fsspec's file system, such as {"anon": True}; for https:// the "headers" of requests. They apply to the host of the path
+        only. Options for the sources of a view on other hosts are given by host: {"https://example.org": {"headers": {...}}}.
 
-    cache         a directory on this machine for what was fetched, which processes share. By default nothing is kept on the disk
-    cache_size    the most bytes of it; what was not used for longest goes first. By default there is no limit
-    read_ahead    the most bytes that a process fetches in advance, in the order of a BlockSampler; 0: nothing
-    connections   the most requests at a time, of each process
-    timeout       seconds without a byte after which a connection counts as stalled, and is tried again
-    retries       how often a request is tried again, with growing pauses; 7 take about half a minute
-    storage_options   a dict for fsspec's file system, such as {"anon": True}; of https:// the "headers" of requests. It is for the host of the path
-                  alone. A view's sources on other hosts have theirs by host: {"https://example.org": {"headers": {...}}}
+    Returns
+    -------
+    Dataset or View
+        Both are a BaseDataset. The caller closes it, or uses it in a with statement.
 
-    T, lengths and starts count steps: frames, samples or tokens. Opening reads only manifests and headers; everything else is read when
-    it is used. Any number of threads can read. What was opened can be forked and pickled; the receiver of a pickled one opens it again.
-
-    MissingError (a FileNotFoundError): there is no dataset, or one of its files or sources is missing. DamagedError, FormatError: it
-    cannot be read. OptionError (a ValueError): the dataset does not support an option. DependencyError (an ImportError): a package is
-    missing. TypeError: an option of the wrong type. All but TypeError are bload.Error; BaseDataset says which of them reading raises.
+    Raises
+    ------
+    MissingError
+        There is no dataset, or one of its files or sources is missing. Also a FileNotFoundError.
+    DamagedError
+        A file is truncated, altered, or inconsistent with the manifest.
+    FormatError
+        This version does not support the format.
+    OptionError
+        The dataset does not support an option. Also a ValueError.
+    DependencyError
+        A package is not installed. Also an ImportError.
+    TypeError
+        An option has the wrong type. All other exceptions are a bload.Error.
     """
     where = directory(path)
     far = far_options(cache, cache_size, read_ahead, connections, timeout, retries, storage_options)

@@ -1,13 +1,14 @@
-"""Blocks of tokens as Megatron-Bridge's packed Parquet: a row for each block, without padding.
+"""Write blocks of tokens as Megatron-Bridge's packed Parquet: a row for each block, without padding.
 
     input_ids     list<int32>  the tokens of the block's sequences, one after the other
     loss_mask     list<int8>   for each token 1 if the next one is to be learned; 0 at the end of each sequence
     seq_start_id  list<int32>  where each sequence begins
 
-The reader drops the last token of each sequence, which is a label only, and takes the mask of the others for their labels: it is one step
-ahead of the masks that data has. A row without any label makes it fail, so blocks in which no sequence has two tokens are left out.
+The reader drops the last token of each sequence, which is a label only, and applies the mask of a token to its label, the next token. So
+the mask is shifted by one step from the masks of datasets. The reader fails on a row without any label, so blocks in which no
+sequence has two tokens are left out.
 
-With pad_cu_seqlens, for CUDA graphs, all batches get the shape of the largest one: metadata.json tells the reader which that is.
+With pad_cu_seqlens, for CUDA graphs, all batches get the shape of the largest one: metadata.json tells the reader its size.
 """
 from __future__ import annotations
 
@@ -26,17 +27,17 @@ from .errors import DamagedError, Error, OptionError
 from .manifest import REPEATED
 from .opening import open as open_dataset
 
-RECORD = "bload.json"       # of what the files were made
+RECORD = "bload.json"       # identifies the dataset and options
 METADATA = "metadata.json"  # the reader's packed_metadata_path
 PACKING = b"bload.packing"  # the key of a file's Packing in its footer
 GROUP_ROWS = 500            # as in files that Megatron-Bridge writes
-GROUP_BYTES = 64 << 20      # at most, unless a block has more: the reader holds a row group
-STEP_BYTES = 5              # of input_ids and loss_mask
+GROUP_BYTES = 64 << 20      # the most bytes of a row group, unless a block has more, because the reader holds one in memory
+STEP_BYTES = 5              # bytes of input_ids and loss_mask per step
 PART_BYTES = 256 << 20
 
 
 class Written(NamedTuple):
-    """What was written: files, rows, tokens, and blocks that were left out. made: the files that this run made."""
+    """What was written: files, rows, tokens, and blocks that were left out. made: the files that this run wrote."""
     parts: int
     made: int
     rows: int
@@ -45,8 +46,10 @@ class Written(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How rows are filled. Steps are tokens without the last one of each sequence. most: sequences of a row. longest: steps of a sequence.
-    shortest: steps of a row."""
+    """How rows are filled.
+
+    Steps are tokens without the last one of each sequence. most: sequences of a row. longest: steps of a sequence. shortest: steps of a row.
+    """
     rows: int = 0
     sequences: int = 0
     steps: int = 0
@@ -55,15 +58,17 @@ class Packing(NamedTuple):
     shortest: int = 1 << 62
 
     def with_row(self, length: np.ndarray) -> Packing:
+        """Return the counts with another row, whose sequences have these lengths."""
         return self.joined(Packing(1, len(length), int(length.sum()) - len(length), len(length), int(length.max()) - 1,
                                    int(length.sum()) - len(length)))
 
     def joined(self, other: Packing) -> Packing:
+        """Return the counts of both together."""
         return Packing(self.rows + other.rows, self.sequences + other.sequences, self.steps + other.steps, max(self.most, other.most),
                        max(self.longest, other.longest), min(self.shortest, other.shortest))
 
     def metadata(self, T: int) -> List[Dict[str, float]]:
-        """In Megatron-Bridge's words."""
+        """Return the counts under the names that Megatron-Bridge uses."""
         return [{"dataset_max_seqlen": self.longest, "max_samples_per_bin": self.most,
                  "packing_factor": round(self.sequences / self.rows, 2),
                  "packing_efficiency": round(100 * self.steps / self.rows / T, 2),
@@ -77,13 +82,13 @@ class Layout(NamedTuple):
 
 
 def layout(T: int, part_bytes: int) -> Layout:
-    """Row groups and files by the blocks that they are made of, so that a run that goes on cuts them at the same places."""
+    """Return the sizes of row groups and files in blocks, so that a resumed run cuts them at the same places."""
     group = max(1, min(GROUP_ROWS, GROUP_BYTES // (T * STEP_BYTES)))
     return Layout(group, group * max(1, part_bytes // (group * T * STEP_BYTES)))
 
 
 def tokens_type(dataset: BaseDataset, field: str) -> Any:
-    """The type of the tokens. OptionError: the field has no tokens, or does not exist."""
+    """Return the type of the tokens; raise OptionError if the field does not exist, or does not contain tokens."""
     if field not in dataset.fields:
         raise OptionError(f"no field \"{field}\"; the fields are: {', '.join(dataset.fields)}", dataset.path)
     dtype, shape = dataset.fields[field].dtype, dataset.fields[field].shape
@@ -93,7 +98,7 @@ def tokens_type(dataset: BaseDataset, field: str) -> Any:
 
 
 def mask_ahead(dataset: BaseDataset, name: str, number: int, values: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """For each step the loss mask of the next one, 0 at the ends of sequences. Error: values other than 0 and 1."""
+    """Return for each step the loss mask of the next one, 0 at the ends of sequences; raise Error for values other than 0 and 1."""
     if not np.isin(values, (0, 1)).all():
         odd = values[~np.isin(values, (0, 1))][0]
         raise Error(f"block {number}: \"{name}\" has the value {odd}, but a loss mask has 0 and 1", dataset.path)
@@ -103,7 +108,7 @@ def mask_ahead(dataset: BaseDataset, name: str, number: int, values: np.ndarray,
 
 
 class Rows:
-    """Rows of a row group, as they are collected."""
+    """The rows of a row group while they are collected."""
 
     def __init__(self, dataset: BaseDataset, field: str, loss_mask: Optional[str]):
         self.dataset, self.field, self.loss_mask = dataset, field, loss_mask
@@ -112,7 +117,7 @@ class Rows:
         self.columns: Dict[str, List[np.ndarray]] = {"input_ids": [], "loss_mask": [], "seq_start_id": []}
 
     def add(self, number: int) -> None:
-        """Adds a block, unless no sequence has two tokens."""
+        """Add a block, unless no sequence has two tokens."""
         block = self.dataset[number]
         length = block["length"][:int(block["num_sequences"])].astype(np.int64)
         here = length > 0
@@ -124,13 +129,14 @@ class Rows:
         steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
         mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
         if REPEATED in block:
-            again = block[REPEATED][:int(block["num_sequences"])][here]
-            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + again, length), 0, mask)
+            repeated = block[REPEATED][:int(block["num_sequences"])][here]
+            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + repeated, length), 0, mask)
         self.columns["input_ids"].append(block[self.field][steps])
         self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, mask, ends))
         self.columns["seq_start_id"].append(ends - length)
 
     def table(self) -> Any:
+        """Return the rows as a table of Arrow."""
         types = {"input_ids": self.type, "loss_mask": pa.int8(), "seq_start_id": pa.int32()}
         arrays = {}
         for name, rows in self.columns.items():
@@ -143,6 +149,7 @@ class Rows:
 
 
 def sync_folder(path: str) -> None:
+    """Flush a folder to the disk, so that a rename in it survives a crash."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -151,7 +158,7 @@ def sync_folder(path: str) -> None:
 
 
 def publish(path: str, write: Callable[[Any], None]) -> None:
-    """Makes a file that has its name only when it is whole and on the disk."""
+    """Write a file that gets its name only when it is complete and on the disk."""
     with open(path + ".part", "wb") as file:
         write(file)
         file.flush()
@@ -161,25 +168,28 @@ def publish(path: str, write: Callable[[Any], None]) -> None:
 
 
 def record_of(dataset: BaseDataset, options: Dict[str, Any]) -> Dict[str, Any]:
+    """Return the record that identifies the dataset and the options."""
     return {"dataset": dataset.manifest["checksum"], "plan_digest": dataset.info.plan_digest, **options}
 
 
 def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
-    """OptionError: the folder is not of this dataset and these options. remedy: what to do then."""
+    """Raise OptionError if the folder was not made from this dataset with these options; `remedy` says what to do."""
     try:
         with open(os.path.join(folder, RECORD), "rb") as file:
-            told = json.load(file)
+            existing = json.load(file)
     except FileNotFoundError:
         raise OptionError(f"holds something else, without {RECORD}: {remedy}", folder) from None
     except ValueError as error:
         raise DamagedError(f"damaged: {error}; {remedy}", os.path.join(folder, RECORD)) from None
-    differing = [name for name, value in record.items() if not isinstance(told, dict) or told.get(name) != value]
+    differing = [name for name, value in record.items() if not isinstance(existing, dict) or existing.get(name) != value]
     if differing:
         raise OptionError(f"was made from another dataset or with other options ({', '.join(differing)} differ): {remedy}", folder)
 
 
 def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
+    """Write a file of several row groups."""
     def write(file: Any) -> None:
+        """Write the row groups, then the packing of the file into its footer."""
         packing = Packing()
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
             for group in rows:
@@ -192,18 +202,41 @@ def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
 
 
 def left_out(path: str, field: str, loss_mask: Optional[str]) -> List[str]:
-    """The fields and attributes of a dataset that its packed Parquet does not carry."""
+    """Return the fields and attributes of a dataset that its packed Parquet does not contain."""
     with open_dataset(path, ids=False) as dataset:
         return [name for name in (*dataset.fields, *dataset.info.attributes) if name not in (field, loss_mask)]
 
 
 def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str] = None, part_bytes: int = PART_BYTES) -> Written:
-    """Writes a dataset or view of tokens into the folder out, in files of about part_bytes before compression, or one row group.
+    """Write a dataset or view of tokens as packed Parquet.
 
-    loss_mask: a field with 0 and 1, 1 where a token is to be learned; by default all are. Files are made in out.part, which is renamed
-    when all are there; a run that was stopped goes on after the last whole file. A folder that is complete is left as it is.
+    Files are written to out.part, which is renamed when all are complete. A run that was stopped resumes after the last complete file. A
+    folder that is complete is left as it is.
 
-    OptionError: out holds something else, or the dataset lacks a field. Error: the loss mask has other values, or another run is writing.
+    Parameters
+    ----------
+    path : str
+        The dataset or view.
+    out : str
+        The folder to write.
+    field : str
+        The field with the tokens.
+    loss_mask : str, optional
+        A field that is 1 where a token is to be learned, else 0; by default all tokens are.
+    part_bytes : int
+        The approximate size of a file before compression; it has at least one row group.
+
+    Returns
+    -------
+    Written
+        The counts of files, rows, tokens and blocks.
+
+    Raises
+    ------
+    OptionError
+        `out` contains something else, or the dataset lacks a field.
+    Error
+        The loss mask has other values, no block has a sequence of two tokens, or another run is writing.
     """
     at_least("part_bytes", part_bytes, 1)
     with open_dataset(path, ids=False) as dataset:
@@ -231,22 +264,23 @@ def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str
             done, packing = summary(making, dataset, part_bytes, made)
             if done.rows == 0:
                 raise Error("no block has a sequence of two tokens", dataset.path)
-            told = json.dumps(packing.metadata(dataset.T)).encode()
-            publish(os.path.join(making, METADATA), lambda file: file.write(told))
+            metadata = json.dumps(packing.metadata(dataset.T)).encode()
+            publish(os.path.join(making, METADATA), lambda file: file.write(metadata))
             os.rename(making, out)
         sync_folder(os.path.dirname(out))
         return done
 
 
 def part_names(dataset: BaseDataset, sizes: Layout) -> List[str]:
-    """The names of the files, whose order is that of the blocks also for readers that sort by letters."""
+    """Return the names of the files, whose alphabetical order is the order of the blocks."""
     count = -(-len(dataset) // sizes.part)
     return [f"part-{number:0{max(5, len(str(count - 1)))}}.parquet" for number in range(count)]
 
 
 def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Optional[str], sizes: Layout) -> int:
-    """Writes the files that are missing; gives how many."""
+    """Write the files that are missing, and return their number."""
     def groups(first: int) -> Iterator[Rows]:
+        """Yield the row groups of the file that begins with a block."""
         end = min(first + sizes.part, len(dataset))
         for begin in range(first, end, sizes.group):
             rows = Rows(dataset, field, loss_mask)
@@ -271,7 +305,7 @@ def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Option
 
 
 def summary(folder: str, dataset: BaseDataset, part_bytes: int, made: int) -> Tuple[Written, Packing]:
-    """Counts what a complete folder has. DamagedError: a file is missing or damaged."""
+    """Return the counts of a complete folder; raise DamagedError if a file is missing or damaged."""
     rows, tokens, packing = 0, 0, Packing()
     names = part_names(dataset, layout(dataset.T, part_bytes))
     for name in names:

@@ -1,4 +1,4 @@
-"""Pieces of far files that are here: on the disk, or in memory."""
+"""Pieces of remote files that are on this machine: on the disk, or in memory."""
 from __future__ import annotations
 
 import math
@@ -14,21 +14,21 @@ from .mapping import Buffer, Bytes, MappedFile, array_of
 
 
 class Piece:
-    """Bytes of a far file, which never change. size: how many. held: what they take of this process's memory."""
+    """Bytes of a remote file, which never change. size: how many. held: the bytes of this process's memory that they take."""
 
     size: int
     held: int
 
     def fill(self, at: int, out: Buffer) -> None:
-        """Copies bytes from `at` on into out, U8 [n]."""
+        """Copy bytes from `at` on into out, U8 [n]."""
         raise NotImplementedError
 
     def array(self, at: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The bytes from `at` on as a read-only array, without a copy."""
+        """Return the bytes from `at` on as a read-only array, without a copy."""
         raise NotImplementedError
 
     def own(self, at: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """As array, but a writable copy."""
+        """Return what `array` does, as a writable copy."""
         array = np.empty(shape, dtype)
         self.fill(at, array.reshape(-1).view(np.uint8))
         return array
@@ -48,7 +48,7 @@ class HeldPiece(Piece):
 
 
 class StoredPiece(Piece):
-    """A piece in a file of the cache. It stays readable when the file is removed. descriptor: is closed with the piece."""
+    """A piece in a file of the cache. It stays readable when the file is removed. descriptor: closed with the piece."""
 
     held = 0
 
@@ -74,7 +74,7 @@ class StoredPiece(Piece):
         if self.memory is None:
             try:
                 self.memory = mmap.mmap(self.descriptor, self.size, access=mmap.ACCESS_READ)
-            except OSError:  # each mapping takes a descriptor, and a program that keeps many blocks can run out of them
+            except OSError:  # each mapping takes a descriptor, and a program that keeps many blocks can exhaust them: copy instead
                 array = self.own(at, dtype, shape)
                 array.flags.writeable = False
                 return array
@@ -82,7 +82,7 @@ class StoredPiece(Piece):
 
 
 class HeldFile(MappedFile):
-    """A whole file in memory, as a mapped one is read."""
+    """A whole file in memory, with the interface of a mapped file."""
 
     def __init__(self, path: str, data: Bytes):
         self.path, self.size, self.large, self.share, self.looked_at = path, len(data), False, len(data), 0
@@ -101,22 +101,24 @@ class HeldFile(MappedFile):
 
 
 class OpenPieces:
-    """The last pieces that were used: at most `most` of them, and `held` bytes in memory. Any number of threads can use it without a lock."""
+    """The most recently used pieces: at most `most` of them, and `held` bytes in memory. Any number of threads can use it without a lock."""
 
     def __init__(self, most: int, held: int):
         self.most, self.most_held, self.held = most, held, 0
         self.kept: "OrderedDict[str, Piece]" = OrderedDict()
 
     def get(self, key: str) -> Optional[Piece]:
+        """Return a piece, or None, and mark it as used."""
         piece = self.kept.get(key)
         if piece is not None:
             try:
                 self.kept.move_to_end(key)
             except KeyError:
-                pass  # another thread has just let it go
+                pass  # another thread has just dropped it
         return piece
 
     def add(self, key: str, piece: Piece) -> Piece:
+        """Keep a piece, drop others beyond the limits, and return the piece."""
         before = self.kept.pop(key, None)
         self.kept[key] = piece
         self.held += piece.held - (before.held if before is not None else 0)
@@ -128,23 +130,24 @@ class OpenPieces:
         return piece
 
     def remove_all(self, beginning: str) -> None:
-        """Lets go those whose keys begin like this."""
+        """Drop the pieces whose keys have this prefix."""
         for key in [key for key in list(self.kept) if key.startswith(beginning)]:
             piece = self.kept.pop(key, None)
             self.held -= piece.held if piece is not None else 0
 
     def clear(self) -> None:
+        """Drop all pieces."""
         self.kept.clear()
         self.held = 0
 
 
 def size_of(dtype: np.dtype, shape: Sequence[int]) -> int:
-    """The bytes of an array."""
+    """Return the bytes of an array."""
     return int(dtype.itemsize * math.prod(shape))
 
 
 class StoredFile(MappedFile):
-    """A whole file in a file of the cache, as a mapped one is read. path: as messages name it."""
+    """A whole file in a file of the cache, with the interface of a mapped file. path: for messages."""
 
     def __init__(self, path: str, piece: StoredPiece):
         self.path, self.size, self.large, self.share, self.looked_at = path, piece.size, False, piece.size, 0

@@ -1,8 +1,8 @@
-"""Proves what comes of compressed shards that lie far away.
+"""Prove that bytes of compressed remote shards belong to the dataset.
 
-The checksum of such a shard is one of the whole file, of which only some frames are fetched. So blocks are compared with the checksums that
-the index has of their content, each time they are decompressed, and tables with what the index and sequences.tsv say they must be, when a shard is
-opened. What differs is fetched again once, past what the cache has of the shard.
+The checksum of such a shard covers the whole file, of which only some frames are fetched. So blocks are compared with the checksums of
+their content in the index each time they are decompressed, and tables with what the index and sequences.tsv say they must be, when a
+shard is opened. What differs is fetched again once, without the cache.
 """
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .sequences import Sequences
 from .shard import Shard
 from .tables import agree, planned
 
-COMPARED = 1 << 18  # entries of a table that are compared at a time
+COMPARED = 1 << 18  # how many entries of a table to compare at a time
 
 
 class Proof:
-    """Proves the shards of a dataset."""
+    """Prove the shards of a dataset."""
 
     def __init__(self, info: Manifest, index: Index):
         self.info, self.index = info, index
-        self.tables: Dict[int, int] = {}  # a checksum of the tables of each shard that was proven
+        self.tables: Dict[int, int] = {}  # the checksum of the tables of each proven shard
         self.known: Optional[Sequences] = None
 
     @property
     def sequences(self) -> Sequences:
-        """The table of sequences. It is only read where the tables of blocks have what the index does not say."""
+        """The table of sequences, which is read only if the tables of blocks contain what the index does not determine."""
         if self.known is None:
             if SEQUENCES not in self.info.files:
                 raise DamagedError(f"it does not list {SEQUENCES}", self.info.path)
@@ -42,7 +42,7 @@ class Proof:
         return self.known
 
     def opened(self, make: Callable[[int], Shard], number: int) -> Shard:
-        """The shard that make opens. DamagedError: its tables are not those of the dataset, also when they are fetched anew."""
+        """Return the shard that `make` opens; raise DamagedError if its tables differ from the dataset's, also when they are fetched again."""
         try:
             return self.compared(make(number), number)
         except DamagedError:
@@ -50,12 +50,12 @@ class Proof:
         return self.compared(make(number), number)
 
     def compared(self, shard: Shard, number: int) -> Shard:
-        """The shard. DamagedError: its tables are not those of the dataset."""
+        """Return the shard; raise DamagedError if its tables differ from the dataset's."""
         self.check_tables(shard, number)
         return shard
 
     def check_tables(self, shard: Shard, number: int) -> None:
-        """DamagedError: a table differs from what it must be."""
+        """Raise DamagedError if a table differs from what it must be."""
         names = [name for name, _, _ in self.info.tables()]
         found = checksum.xxh3([np.ascontiguousarray(shard.whole(name)) for name in names])
         if self.tables.get(number) == found:
@@ -70,7 +70,7 @@ class Proof:
         self.tables[number] = found
 
     def fault_of(self, stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> Optional[str]:
-        """What is wrong with the tables of some blocks, of which the plan has those that the index gives; None: nothing."""
+        """Return what is wrong with the tables of some blocks, or None; `plan` has the tables that follow from the index."""
         if not agree(stored, plan):
             return f"its tables differ from {INDEX}"
         lost = np.unique(plan["sequence"][(stored["sequence"] < 0) & (plan["sequence"] >= 0)])
@@ -87,12 +87,13 @@ class Proof:
         return None
 
     def value(self, row: int, column: str) -> str:
+        """Return a value of the table of sequences; raise DamagedError if a block refers to a row that does not exist."""
         if row >= len(self.sequences):
             raise DamagedError(f"it has {len(self.sequences)} rows, but a block refers to row {row}", self.sequences.path)
         return self.sequences[row].get(column, "")
 
     def numbers(self, rows: np.ndarray, column: str, dtype: str) -> np.ndarray:
-        """The values of an attribute in rows of the table, [n]; 0 in row -1. DamagedError: one is not a number."""
+        """Return the values of an attribute in rows of the table, [n], 0 in row -1; raise DamagedError if one is not a number."""
         kind, nothing = (int, 0) if dtype == "I64" else (float, np.nan)
         try:
             return np.array([0 if row < 0 else kind(self.value(row, column) or nothing) for row in rows.tolist()], DTYPES[dtype])

@@ -1,4 +1,4 @@
-"""The checksum of a shard: over the checksums of its regions, in file order."""
+"""Compute the checksum of a shard: over the checksums of its regions, in file order."""
 from __future__ import annotations
 
 import struct
@@ -12,14 +12,14 @@ from .safetensors import Tensor
 
 
 def digest_of(sums: List[int]) -> str:
-    """A shard's checksum from those of its regions, 16 hexadecimal digits."""
+    """Return a shard's checksum from those of its regions, 16 hexadecimal digits."""
     return checksum.digest(checksum.xxh3(struct.pack(f"<{len(sums)}Q", *sums)))
 
 
 def checksums(read: Callable[[int, int], Bytes], tensors: Dict[str, Tensor], fields: List[str], block_checksum: np.ndarray) -> List[int]:
-    """The checksums of a plain shard's regions: the header, each table (offsets included) and each block of each field.
+    """Return the checksums of an uncompressed shard's regions: the header, each table (offsets included) and each block of each field.
 
-    read(offset, size) gives the bytes of header and tables. block_checksum, I64 [blocks, fields]: those of the blocks of the tensors
+    read(offset, size) returns the bytes of header and tables. block_checksum, I64 [blocks, fields], has those of the blocks of the tensors
     `fields`, which are not read.
     """
     ordered = sorted(tensors.items(), key=lambda item: item[1].begin)

@@ -1,4 +1,4 @@
-"""The storage of datasets that lie far away: fetches, checks and keeps what is read."""
+"""The storage of remote datasets: fetches, checks and caches what is read."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import numpy as np
 from . import checksum
 from .cache import Cache
 from .errors import DamagedError, Error, MissingError, OptionError
-from .far import FarFrames, FarShard, Part, Wrong
+from .far import FarFrames, FarShard, Part, WrongBytes
 from .manifest import Manifest
 from .mapping import Bytes, MappedFile
 from .pieces import HeldFile, HeldPiece, OpenPieces, Piece, StoredFile, StoredPiece
@@ -26,14 +26,14 @@ from .storage import MANIFEST, FileEntry, Opener, Storage, is_url
 from .transfer import FarOptions, Transfer, pause
 from .web import room_for
 
-UNIT = 4 << 20        # the size of pieces where the cache holds the whole dataset; else they are as small as possible
+UNIT = 4 << 20        # bytes of a piece if the cache holds the whole dataset; otherwise pieces are as small as possible
 REQUEST = 8 << 20     # the most bytes of one request for a whole file
-OPEN, HELD = 128, 64 << 20  # pieces that stay open, and the bytes of those in memory
-WRONG_TRIES = 3       # how often wrong bytes are fetched
+OPEN, HELD = 128, 64 << 20  # how many pieces stay open, and the most bytes of those in memory
+WRONG_TRIES = 3       # how often wrong bytes are fetched before an error is raised
 
 
 def storage_of(path: str, options: FarOptions) -> Storage:
-    """The storage for a directory, or for a URL."""
+    """Return the storage for a directory or a URL."""
     if path.startswith("file://"):
         path = unquote(path_of(path))
     if is_url(path):
@@ -42,15 +42,15 @@ def storage_of(path: str, options: FarOptions) -> Storage:
 
 
 def path_of(url: str) -> str:
-    """The path of a URL. OptionError: it is malformed."""
+    """Return the path of a URL; raise OptionError if it is malformed."""
     try:
         return urlsplit(url).path
     except ValueError as error:
         raise OptionError(f"this is no URL: {error}", url) from None
 
 
-class Here:
-    """What a process must not share with those that it forks: open pieces, and locks."""
+class ProcessState:
+    """The state of one process, which a forked process must not share: open pieces and locks."""
 
     def __init__(self, options: FarOptions):
         self.open = OpenPieces(OPEN, HELD if options.cache else max(HELD, 2 * options.read_ahead))
@@ -60,28 +60,29 @@ class Here:
 class RemoteStorage(Storage):
     """The objects below a URL. Every byte that is read was compared with a checksum of the dataset.
 
-    A missing manifest means that the dataset is not there, or not complete: it is uploaded last.
+    A missing manifest means that the dataset does not exist, or is not complete, because the manifest is uploaded last.
     """
 
     far, tries = True, WRONG_TRIES
 
     def __init__(self, url: str, options: FarOptions):
         super().__init__(url, options, storage_of)
-        checksum.xxh3(b"")  # raises an error if the package is missing
+        checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None
-        self.heres: Dict[int, Here] = {}
-        self.known: Dict[str, str] = {}  # how the keys of what was opened of a compressed shard begin
+        self.process_states: Dict[int, ProcessState] = {}
+        self.known: Dict[str, str] = {}  # the prefix of the keys of each compressed shard that was opened
 
-    def here(self) -> Here:
-        own = self.heres.get(os.getpid())
+    def process_state(self) -> ProcessState:
+        """Return the state of this process; a forked process makes its own."""
+        own = self.process_states.get(os.getpid())
         if own is None:
-            own = Here(self.options)
-            self.heres = {os.getpid(): own}
+            own = ProcessState(self.options)
+            self.process_states = {os.getpid(): own}
         return own
 
     def close(self) -> None:
-        self.here().open.clear()
+        self.process_state().open.clear()
         self.transfer.close()
 
     def locate(self, name: str) -> str:
@@ -93,7 +94,7 @@ class RemoteStorage(Storage):
         parts = urlsplit(self.path)
         return parts._replace(path=posixpath.normpath(posixpath.join(parts.path or "/", quote(path)))).geturl()
 
-    # --- the seam ---------------------------------------------------------------------------------------------------
+    # --- the interface of Storage ------------------------------------------------------------------------------------
 
     def manifest(self) -> bytes:
         try:
@@ -103,6 +104,7 @@ class RemoteStorage(Storage):
 
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
         def check(data: Bytes) -> Optional[str]:
+            """Return what is wrong with the bytes, or None."""
             return None if checksum.digest(checksum.xxh3(data)) == entry.checksum else "its checksum differs from the manifest"
         part = Part(f"{entry.checksum}-0-{entry.bytes:x}", 0, entry.bytes, check, functools.partial(self.get_whole, name, entry.bytes))
         piece = self.bring(name, entry.bytes, part, (), OpenPieces(1, 0))
@@ -112,7 +114,7 @@ class RemoteStorage(Storage):
         return HeldFile(self.locate(name), piece.data)
 
     def get_whole(self, name: str, size: int) -> Bytes:
-        """All bytes of a file, by several requests at once if it is large."""
+        """Return all bytes of a file, by several concurrent requests if it is large."""
         if size <= REQUEST:
             return self.request(name, 0, size, size) if size > 0 else b""
         try:
@@ -121,6 +123,7 @@ class RemoteStorage(Storage):
             raise Error(error.fault, self.locate(name)) from None
 
         def get(begin: int) -> None:
+            """Fetch one range of the file."""
             end = min(begin + REQUEST, size)
             data[begin:end] = self.request(name, begin, end, size)
         with concurrent.futures.ThreadPoolExecutor(self.options.access.connections) as threads:
@@ -135,11 +138,12 @@ class RemoteStorage(Storage):
         unit = self.unit = self.unit_of(sum(entry.bytes for entry in entries))
 
         def opened(number: int, share: int) -> MappedFile:
+            """Open a shard by its number."""
             first = number * manifest.blocks_per_shard
             sums = block_checksum[first:first + manifest.blocks_per_shard]
             if manifest.compressed:
-                told = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
-                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(told))
+                identity = [entries[number].checksum.encode(), manifest.plan_digest.encode(), np.ascontiguousarray(sums)]
+                known = self.known[manifest.shard_name(number)] = checksum.digest(checksum.xxh3(identity))
                 return FarFrames(self, manifest, number, entries[number], unit, known)
             return FarShard(self, manifest, number, entries[number], unit, sums)
         return opened
@@ -147,18 +151,18 @@ class RemoteStorage(Storage):
     def wait(self, tried: int) -> None:
         pause(tried)
 
-    def told(self, name: str) -> str:
+    def wrong_bytes_note(self, name: str) -> str:
         return f"; fetched {WRONG_TRIES} times{self.transfer.state(name)}"
 
     def forget(self, name: str) -> None:
         known = self.known.get(name)
         if known is not None:
-            self.here().open.remove_all(known)
+            self.process_state().open.remove_all(known)
             if self.cache is not None:
                 self.cache.remove_all(known)
 
     def unit_of(self, size: int) -> int:
-        """The size of pieces of a dataset that has this size: large where all of it will be kept, since all of it will be used."""
+        """Return the size of pieces for a dataset of this size: large if the cache will hold all of it, because all of it will be used."""
         holds = self.cache is not None and (self.cache.limit is None or size * 1.02 < self.cache.limit)
         return UNIT if holds else 0
 
@@ -168,36 +172,37 @@ class RemoteStorage(Storage):
         return self.transfer.fetch(name, begin, end, size)
 
     def piece(self, name: str, size: int, part: Part, more: Sequence[Part] = ()) -> Piece:
-        opened = self.here().open
+        opened = self.process_state().open
         return opened.get(part.key) or self.bring(name, size, part, more, opened)
 
     def has(self, part: Part) -> bool:
-        return self.here().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
+        return self.process_state().open.get(part.key) is not None or self.cache is not None and self.cache.has(part.key)
 
     def prepare(self, name: str, size: int, part: Part) -> None:
         if not self.has(part):
             self.piece(name, size, part)
 
     def bring(self, name: str, size: int, part: Part, more: Sequence[Part], opened: OpenPieces) -> Piece:
-        """Opens a part from the cache, or from far away; nobody else fetches it at the same time."""
+        """Open a part from the cache, or fetch it; no other thread or process fetches it at the same time."""
         found = self.cached(part)
         if found is not None:
             return opened.add(part.key, found)
-        with self.fetching(part.key):  # it is opened within, so that whoever waits finds it
+        with self.fetching(part.key):  # open the piece under the lock, so that a waiting thread finds it
             return opened.get(part.key) or opened.add(part.key, self.cached(part) or self.fetch(name, size, part, more))
 
     def cached(self, part: Part) -> Optional[Piece]:
+        """Return a part from the cache, or None."""
         return self.cache.find(part.key, None if part.frames else part.check) if self.cache is not None else None
 
     def fetching(self, key: str) -> ContextManager[bool]:
-        """While it lasts, no other thread fetches this part, and with a cache no other process."""
+        """Hold a lock so that no other thread, and with a cache no other process, fetches this part."""
         if self.cache is not None:
             return self.cache.fetching(key)
-        locks = self.here().locks
+        locks = self.process_state().locks
         return locks[zlib.crc32(key.encode()) % len(locks)]
 
     def fetch(self, name: str, size: int, part: Part, more: Sequence[Part]) -> Piece:
-        """Fetches a part, and with it those of `more` that are not here. DamagedError: its bytes are wrong."""
+        """Fetch a part, and with it those of `more` that are not here; raise DamagedError if its bytes stay wrong."""
         with contextlib.ExitStack() as locks:
             others = self.missing(more, locks)
             for tried in range(WRONG_TRIES):
@@ -209,25 +214,25 @@ class RemoteStorage(Storage):
                 if tried + 1 < WRONG_TRIES:
                     self.wait(tried)
             else:
-                raise DamagedError(f"{fault}{self.told(name)}", self.locate(name))
+                raise DamagedError(f"{fault}{self.wrong_bytes_note(name)}", self.locate(name))
             for other in others:
                 rest = bytes(data[other.begin - part.begin:other.end - part.begin])
                 if other.check(rest) is None:
-                    self.here().open.add(other.key, self.kept(other.key, rest))
+                    self.process_state().open.add(other.key, self.kept(other.key, rest))
             return self.kept(part.key, own)
 
     def get(self, name: str, size: int, part: Part, end: int) -> Tuple[Bytes, Optional[str]]:
-        """The bytes of a part, up to end, and what is wrong with them."""
+        """Return the bytes of a part, up to end, and what is wrong with them or None."""
         try:
             return (part.get() if part.get is not None else self.request(name, part.begin, end, size)), None
-        except Wrong as error:
+        except WrongBytes as error:
             return b"", str(error)
 
     def missing(self, more: Sequence[Part], locks: contextlib.ExitStack) -> List[Part]:
-        """Those at the beginning of `more` that neither are here nor are being fetched. They are locked."""
+        """Return the first parts of `more` that neither are here nor are being fetched, and lock them."""
         others = []
         for other in more:
-            if self.here().open.get(other.key) is not None:
+            if self.process_state().open.get(other.key) is not None:
                 break
             if self.cache is not None and (self.cache.has(other.key) or not locks.enter_context(self.cache.fetching(other.key, False))):
                 break
@@ -235,7 +240,7 @@ class RemoteStorage(Storage):
         return others
 
     def kept(self, key: str, data: Bytes) -> Piece:
-        """Bytes as a piece: in the cache, if that has room."""
+        """Return bytes as a piece: in the cache if it has room, else in memory."""
         if self.cache is not None and self.cache.keep(key, data):
             found = self.cache.find(key)
             if found is not None:

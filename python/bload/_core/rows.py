@@ -1,4 +1,4 @@
-"""Rows of data sets, and the chats that they have: messages, prompt and completion, Alpaca, preferences."""
+"""Read the chats of a row of a data set: messages, prompt and completion, Alpaca, preferences."""
 from __future__ import annotations
 
 import json
@@ -9,24 +9,24 @@ from .calls import clean_calls, tools
 from .messages import MEDIA, Chat, Message, Unusable, is_trained, message
 
 FORMS = "known are messages, conversations, prompt and completion, instruction and output, chosen and rejected"
-# Which cells of a table are lists, written as JSON.
+# Keys whose values may be lists that a table stores as JSON text.
 LISTS = "messages", "conversations", "prompt", "completion", "chosen", "rejected", "history"
 
 
 def chats(line: bytes, pairs: bool = False) -> List[Chat]:
-    """The chat of a row, or the two of a preference.
+    """Return the chat of a row, or the two of a preference.
 
     Parameters
     ----------
     line : bytes
-        The row, an object in JSON.
+        The row, a JSON object.
     pairs : bool
         Whether rows have chosen and rejected answers.
 
     Raises
     ------
     Unusable
-        The row has no chat, or one that cannot be taken; messages are counted from 0.
+        The row has no chat, or an unsupported one; messages are counted from 0.
     """
     try:
         keys = json.loads(line)
@@ -55,7 +55,7 @@ def chats(line: bytes, pairs: bool = False) -> List[Chat]:
 
 
 def unquoted(text: str) -> Any:
-    """The messages, or pairs of texts, that a text has as JSON; else the text."""
+    """Return the messages, or pairs of texts, that a text contains as JSON; otherwise the text."""
     if not re.match(r"\s*\[\s*[\[{]", text):
         return text
     try:
@@ -67,7 +67,7 @@ def unquoted(text: str) -> Any:
 
 
 def with_system(keys: Dict[str, Any], messages: List[Message]) -> List[Message]:
-    """The messages, with the system text that the row has beside them."""
+    """Return the messages, preceded by the system text that the row has in a key of its own."""
     system = keys.get("system")
     if system is None or system == "":
         return messages
@@ -81,7 +81,7 @@ def with_system(keys: Dict[str, Any], messages: List[Message]) -> List[Message]:
 
 
 def sides(keys: Dict[str, Any], pairs: bool) -> List[Tuple[str, List[Any], int]]:
-    """Of each chat of a row: its side of a preference, its messages, and the first that may be trained on."""
+    """Return for each chat of a row its side of a preference, its messages, and the first message that may be trained on."""
     if keys.get("label") is False:
         raise Unusable("an answer that is not wanted", "\"label\" is false: the answer is not wanted, and would be trained on")
     if keys.get("chosen") is None or keys.get("rejected") is None:
@@ -102,7 +102,7 @@ def sides(keys: Dict[str, Any], pairs: bool) -> List[Tuple[str, List[Any], int]]
 
 
 def single(keys: Dict[str, Any]) -> Tuple[List[Any], int]:
-    """The messages of a row with one chat, and the first that may be trained on."""
+    """Return the messages of a row with one chat, and the first message that may be trained on."""
     for name in "messages", "conversations":
         if keys.get(name) is not None:
             if not isinstance(keys[name], list):
@@ -116,7 +116,7 @@ def single(keys: Dict[str, Any]) -> Tuple[List[Any], int]:
 
 
 def prompt(keys: Dict[str, Any]) -> List[Any]:
-    """What is before an answer: prompt, Alpaca's instruction with its history, or messages; nothing where the answers have it."""
+    """Return the messages before an answer: prompt, Alpaca's instruction with its history, or messages; empty if the answers contain them."""
     for name in "prompt", "conversations", "messages":
         given = keys.get(name)
         if isinstance(given, list) and (name == "prompt" or not isinstance(keys.get("chosen"), list)):
@@ -137,7 +137,7 @@ def prompt(keys: Dict[str, Any]) -> List[Any]:
 
 
 def completed(before: List[Any], given: Any, name: str) -> List[Any]:
-    """The messages of the prompt and of an answer: a text, a message, or a list that may begin with the prompt."""
+    """Return the messages of the prompt and of an answer: a text, a message, or a list that may begin with the prompt."""
     if isinstance(given, str):
         given = [{"role": "assistant", "content": given}]
     answer: Optional[List[Any]] = [given] if isinstance(given, dict) else given if isinstance(given, list) else None

@@ -40,7 +40,7 @@ class Header(NamedTuple):
 
 
 def unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    """The object_pairs_hook of parse_json: rejects duplicate names."""
+    """Return an object's members; raise ValueError for a duplicate name. This is the object_pairs_hook of parse_json."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("duplicate name in an object")
@@ -48,7 +48,7 @@ def unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 
 def parse_json(text: Bytes) -> Any:
-    """Parses JSON strictly. ValueError: invalid."""
+    """Parse JSON strictly; raise ValueError if it is invalid."""
     try:
         return json.loads(bytes(text).decode(), object_pairs_hook=unique)
     except RecursionError:
@@ -56,7 +56,7 @@ def parse_json(text: Bytes) -> Any:
 
 
 def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:
-    """The size of a tensor."""
+    """Return the bytes of a tensor."""
     count = DTYPES[dtype].itemsize
     for size in shape:
         count *= size
@@ -64,7 +64,7 @@ def bytes_of(dtype: str, shape: Tuple[int, ...]) -> int:
 
 
 def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
-    """A tensor from its entry in the header; data is the offset of the first tensor. DamagedError: the entry is invalid."""
+    """Return a tensor from its entry in the header; `data` is the offset of the first tensor. Raises DamagedError if the entry is invalid."""
     fault = DamagedError(f"the header's entry \"{name}\" is not a tensor", path)
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
         raise fault
@@ -82,7 +82,7 @@ def parse_tensor(name: str, entry: Any, data: int, path: str) -> Tensor:
 
 
 def check_places(tensors: Dict[str, Tensor], data: int, size: int, path: str) -> None:
-    """Checks that the tensors cover the data without gaps or overlaps. DamagedError: they do not."""
+    """Raise DamagedError unless the tensors cover the data without gaps or overlaps."""
     at = data
     for tensor in sorted(tensors.values(), key=lambda t: (t.begin, t.end)):
         if tensor.begin != at:
@@ -93,7 +93,7 @@ def check_places(tensors: Dict[str, Tensor], data: int, size: int, path: str) ->
 
 
 def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Header:
-    """The header of a file of size bytes, read by read(offset, size). DamagedError: it is invalid."""
+    """Return the header of a file of size bytes, read by read(offset, size); raise DamagedError if it is invalid."""
     if size < PREFIX:
         raise DamagedError("too short for a safetensors file", path)
     length = int.from_bytes(read(0, PREFIX), "little")
@@ -115,7 +115,7 @@ def read_header(read: Callable[[int, int], Bytes], size: int, path: str) -> Head
 
 
 def expect(header: Header, name: str, dtype: str, shape: Tuple[int, ...], path: str) -> Tensor:
-    """The tensor of this name. DamagedError: it is missing, or of another type or shape."""
+    """Return the tensor of this name; raise DamagedError if it is missing, or has another type or shape."""
     tensor = header.tensors.get(name)
     if tensor is None:
         raise DamagedError(f"no tensor \"{name}\"", path)

@@ -1,4 +1,4 @@
-"""Divides blocks among ranks and orders them, for any framework; needs only numpy. bload.torch has the same for PyTorch."""
+"""Order the blocks of an epoch and divide them among ranks, for any framework; needs only numpy. bload.torch has the same for PyTorch."""
 from __future__ import annotations
 
 import functools
@@ -9,11 +9,11 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 import numpy as np
 
-from .ahead import Ahead
+from .ahead import Prefetcher
 from .arguments import flag, integer, kind
 from .base import BaseDataset
 from .blocks import Block, Blocks
-from .epochs import scatter
+from .epochs import hash_numbers
 from .errors import SamplerError
 from .safetensors import bytes_of
 
@@ -23,10 +23,10 @@ REMAINDERS = ("error", "pad", "drop")
 
 
 class Order(NamedTuple):
-    """What determines the numbers that an iteration of a BlockSampler gives, so that a worker can know those that it will be asked for.
+    """What determines the block numbers that one iteration of a BlockSampler yields, so that a worker can predict them.
 
     begin: blocks of the epoch that were consumed before. left: how many numbers there are, for all ranks. first: the number of the epoch's
-    first block. rank: whose numbers these are, or None. ranks, batch: of the sampler.
+    first block. rank: the rank that reads these numbers, or None for the whole job. ranks, batch: number of ranks, and blocks per rank and step.
     """
     blocks: int
     seed: int
@@ -40,50 +40,64 @@ class Order(NamedTuple):
     batch: int
 
     def all(self) -> np.ndarray:
-        """The numbers for all ranks: I64 [left]."""
+        """Return the numbers for all ranks: I64 [left]."""
         blocks = order(self.blocks, self.seed, self.epoch) if self.shuffle else np.arange(self.blocks)
         return np.resize(blocks[self.begin:], self.left) + self.first
 
     def total(self) -> int:
-        """How many numbers an iteration gives."""
+        """Return how many numbers an iteration yields."""
         return self.left if self.rank is None else self.left // self.ranks
 
     def number(self, place: int) -> int:
-        """The number in a place, from 0."""
+        """Return the number in a position of the iteration, from 0."""
         return int(numbers_of(self)[place if self.rank is None else place * self.ranks + self.rank])
 
 
 @functools.lru_cache(2)
 def numbers_of(given: Order) -> np.ndarray:
+    """Return the numbers of an order, and cache them, because every block of an epoch asks for them."""
     return given.all()
 
 
-class Placed(int):
-    """The number of a block that knows its place in an order; for blocks that lie far away. A worker gets it as it is."""
+class PositionedNumber(int):
+    """The number of a block that carries its position in an order, which tells a worker what to prefetch from a remote dataset."""
 
     order: Order
     place: int
 
-    def __new__(cls, number: int, order: Order, place: int) -> "Placed":
+    def __new__(cls, number: int, order: Order, place: int) -> "PositionedNumber":
         made = super().__new__(cls, number)
         made.order, made.place = order, place
         return made
 
     def __reduce__(self) -> Any:
-        return Placed, (int(self), self.order, self.place)
+        return PositionedNumber, (int(self), self.order, self.place)
 
 
 class EpochBlocks:
     """The blocks of all epochs of a dataset, in one numbering: number k * len(dataset) + i is dataset.epoch(k)[i].
 
-    A number identifies both the epoch and the block, so workers that were started in another epoch read the right block. len() and
+    A number identifies both the epoch and the block, so a worker that was started in another epoch reads the right block. len() and
     slices cover the stored blocks, epoch 0; a sampler that knows only len() reads those.
 
-    window, seed: as in bload.Epoch. Without a window, training goes through the stored blocks and the planned epochs in turn; with one,
-    every epoch exists.
+    Parameters
+    ----------
+    dataset : BaseDataset
+        A dataset or view from bload.open; it must stay open.
+    window : int, optional
+        As in BaseDataset.epoch. Without a window, training cycles through the stored blocks and the planned epochs; with a window, every
+        epoch exists.
+    seed : int
+        The seed of windowed epochs; only valid with a window.
 
-    TypeError: dataset was not opened by bload.open. SamplerError: a seed without a window, or a window below 1. IndexError: a negative number
-    before the first block.
+    Raises
+    ------
+    TypeError
+        `dataset` was not opened by bload.open.
+    SamplerError
+        A seed is given without a window, or the window is below 1.
+    IndexError
+        A negative number is before the first block.
     """
 
     def __init__(self, dataset: BaseDataset, window: Optional[int] = None, seed: int = 0):
@@ -94,15 +108,15 @@ class EpochBlocks:
         self.dataset = dataset
         self.window = None if window is None else whole_number("window", window, 1)
         self.seed = integer("the seed for windows must be an int", seed)
-        # A cache for each object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
+        # One cache per object, as in Dataset. It has no lock that a forked worker could inherit while it is held.
         self.epoch = functools.lru_cache(OPEN_EPOCHS)(self.open)
-        self.aheads: Dict[int, Ahead] = {}  # by process: a fork has none of the threads
+        self.prefetchers: Dict[int, Prefetcher] = {}  # by process, because a forked process has none of the threads
 
     def __reduce__(self) -> Any:
         return EpochBlocks, (self.dataset, self.window, self.seed)
 
     def open(self, number: int) -> Blocks:
-        """The blocks of an epoch. EpochError: it has no plan."""
+        """Return the blocks of an epoch; raise EpochError if it has no plan."""
         return self.dataset.epoch(number, self.window, self.seed)
 
     def __len__(self) -> int:
@@ -120,23 +134,23 @@ class EpochBlocks:
         number = integer("a block index must be an int or a slice", key)
         if number < -len(self) or len(self) == 0:
             raise IndexError(f"no block {number}: there are {len(self)}")
-        if isinstance(key, Placed):
-            self.ahead().seen(key.order, key.place)
+        if isinstance(key, PositionedNumber):
+            self.prefetcher().seen(key.order, key.place)
         epoch, block = divmod(number, len(self)) if number >= 0 else (0, number)
         return self.epoch(epoch)[block]
 
-    def ahead(self) -> Ahead:
-        """What reads ahead in this process."""
-        own = self.aheads.get(os.getpid())
+    def prefetcher(self) -> Prefetcher:
+        """Return the prefetcher of this process, because a forked process has none of the threads of its parent."""
+        own = self.prefetchers.get(os.getpid())
         if own is None:
             options, info = self.dataset.storage.options, self.dataset.info
             size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset.options.fields)
-            own = Ahead(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
-            self.aheads = {os.getpid(): own}
+            own = Prefetcher(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
+            self.prefetchers = {os.getpid(): own}
         return own
 
     def missing(self, number: int) -> List[Callable[[], None]]:
-        """What brings here the stored blocks that a block is made of, without those that are here."""
+        """Return tasks that fetch the stored blocks of which a block is made, except those that are here."""
         epoch, block = divmod(number, len(self))
         return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block) if not store.ready(stored)]
 
@@ -151,7 +165,13 @@ class EpochBlocks:
         return f"<bload.sampler.EpochBlocks{window} of {self.dataset!r}>"
 
     def first(self, epoch: int) -> int:
-        """The number of the first block in a training epoch; epochs count from 0."""
+        """Return the number of the first block of a training epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            The training epoch, from 0.
+        """
         if self.window is None:
             known = self.dataset.epochs
             epoch = known[epoch % len(known)]
@@ -159,12 +179,12 @@ class EpochBlocks:
 
 
 def order(blocks: int, seed: int, epoch: int) -> np.ndarray:
-    """A permutation of 0 to blocks - 1, I64 [blocks]. It depends on the arguments alone: the same on every machine and numpy version."""
-    return np.argsort(scatter(np.arange(blocks), seed, epoch), kind="stable")
+    """Return a permutation of 0 to blocks - 1, I64 [blocks], that is the same on every machine and numpy version."""
+    return np.argsort(hash_numbers(np.arange(blocks), seed, epoch), kind="stable")
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:
-    """value as an int. SamplerError: it is not an integer, or below least."""
+    """Return the value as an int; raise SamplerError if it is not an integer, or below least."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -174,8 +194,8 @@ def whole_number(name: str, value: Any, least: int = 0) -> int:
     return number
 
 
-def of_epochs(source: Any) -> Any:
-    """source itself, if its blocks are numbered across epochs. TypeError: they are not."""
+def checked_source(source: Any) -> Any:
+    """Return the source itself if its blocks are numbered across epochs; raise TypeError with advice if they are not."""
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), BaseDataset):
         return source
     if isinstance(source, Blocks):
@@ -187,30 +207,45 @@ def of_epochs(source: Any) -> Any:
 
 
 class BlockSampler:
-    """Gives the numbers of an epoch's blocks: every block once, and the same count for every rank. It can resume inside an epoch.
-
-    source: the blocks to number, an EpochBlocks or a bload.torch.BlockDataset. If it has several epochs, each training epoch reads
-    another packing.
-    num_replicas: ranks of the job, 1 by default.
-    rank: gives the numbers of this rank, every num_replicas-th one. Without it, iterating gives the numbers of the whole job, in the
-    order in which they are consumed, and the caller divides them among the ranks, as Accelerate does.
-    shuffle, seed: seed and epoch determine the order of the blocks. With shuffle=False the blocks keep the order of the dataset.
-    batch_size: blocks per rank and step; the dataset's value by default.
-    remainder: what to do if the blocks left in the epoch are not a multiple of num_replicas * batch_size. This can happen if the job
-    has another size than the dataset was packed for. "error" raises SamplerError, "pad" repeats some of these blocks, "drop" leaves
-    out the last ones. padded and dropped count them for the whole job, and a warning names the number.
-    whole_length: len() includes the blocks consumed before this iteration. Lightning needs this, because it counts them itself.
+    """Yield the numbers of an epoch's blocks: each block once, equally many for every rank, resumable inside an epoch.
 
     The position is the number of blocks of the epoch that the whole job has consumed, so a job of any size can resume from it.
 
-    SamplerError (a ValueError): ranks, batch size and blocks do not fit together, which the constructor checks; or a state is not one
-    of this dataset. TypeError: source is of another type.
+    Parameters
+    ----------
+    source : EpochBlocks or bload.torch.BlockDataset
+        The blocks to number. If it has several epochs, each training epoch reads another packing.
+    num_replicas : int, optional
+        The number of ranks of the job; 1 by default.
+    rank : int, optional
+        Yield the numbers of this rank, every num_replicas-th one. Without a rank, the sampler yields the numbers of the whole job in the
+        order of consumption, and the caller divides them among the ranks, as Accelerate does.
+    shuffle : bool
+        Seed and epoch determine the order of the blocks. If false, the blocks keep the order of the dataset.
+    seed : int
+        The seed of the order, at least 0.
+    batch_size : int, optional
+        Blocks per rank and step; the dataset's value by default.
+    remainder : {"error", "pad", "drop"}
+        What to do if the blocks left in the epoch are not a multiple of num_replicas * batch_size, because the job has another size than
+        the dataset was packed for. "error" raises SamplerError, "pad" repeats some of these blocks, "drop" leaves out the last ones. The
+        properties padded and dropped count them for the whole job, and a warning gives the number.
+    whole_length : bool
+        Include the blocks consumed before this iteration in len(). Lightning needs this, because it counts them itself.
+
+    Raises
+    ------
+    SamplerError
+        Ranks, batch size and blocks do not fit together, which the constructor checks, or a state does not belong to this dataset. Also a
+        ValueError.
+    TypeError
+        `source` has another type.
     """
 
     def __init__(self, source: Any, num_replicas: Optional[int] = None, rank: Optional[int] = None, shuffle: bool = True,
                  seed: int = 0, *, batch_size: Optional[int] = None, remainder: str = "error",
                  whole_length: bool = False):
-        self.source = of_epochs(source)
+        self.source = checked_source(source)
         self.num_replicas = whole_number("num_replicas", 1 if num_replicas is None else num_replicas, 1)
         self.rank = None if rank is None else whole_number("rank", rank)
         if self.rank is not None and self.rank >= self.num_replicas:
@@ -224,11 +259,11 @@ class BlockSampler:
         self.whole_length = flag("whole_length", whole_length)
         self.epoch = 0
         self.begin = 0         # blocks of the epoch consumed before this iteration
-        self.position = 0      # blocks of the epoch consumed, counting all numbers given so far
-        self.finished = False  # all numbers of the epoch were given: the next iteration is a whole epoch
-        self.told = False      # set_epoch was called, and no number was given since
-        self.restored = False  # a state was loaded, and no number was given since
-        self.over: Optional[int] = None  # the epoch that the loaded state says is finished
+        self.position = 0      # blocks of the epoch consumed, counting all numbers yielded so far
+        self.finished = False  # all numbers of the epoch were yielded: the next iteration is a whole epoch
+        self.epoch_was_set = False  # set_epoch was called, and no number was yielded since
+        self.restored = False  # a state was loaded, and no number was yielded since
+        self.finished_epoch: Optional[int] = None  # the epoch that is finished according to the loaded state
         self.excess(0)
 
     def __repr__(self) -> str:
@@ -239,13 +274,22 @@ class BlockSampler:
     # --- the epoch ------------------------------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
-        """Moves to the start of an epoch. In the current epoch, restored or not, the position stays.
+        """Move to the start of an epoch; in the current epoch, restored or not, the position stays.
 
-        If a restored state says that this epoch is finished, no blocks are left in it. Warns if a restored position is left.
-        SamplerError: epoch is not an integer of at least 0.
+        If a restored state says that this epoch is finished, no blocks are left in it. Warns if it abandons a restored position.
+
+        Parameters
+        ----------
+        epoch : int
+            The training epoch, from 0.
+
+        Raises
+        ------
+        SamplerError
+            `epoch` is not an integer of at least 0.
         """
         epoch = whole_number("epoch", epoch)
-        if epoch == self.over:
+        if epoch == self.finished_epoch:
             self.begin = self.position = len(self.source)
             self.finished = self.restored = False
         elif epoch != self.epoch or self.finished:
@@ -255,10 +299,10 @@ class BlockSampler:
             self.begin = self.position = 0
             self.finished = self.restored = False
         self.epoch = epoch
-        self.told = True
+        self.epoch_was_set = True
 
     def excess(self, begin: int) -> int:
-        """Blocks from begin on that do not fill a step of all ranks. SamplerError: there are some, and remainder is "error"."""
+        """Return how many blocks from begin on do not fill a step of all ranks; raise SamplerError for any if remainder is "error"."""
         step = self.num_replicas * self.batch_size
         left = len(self.source) - begin
         excess = left % step
@@ -272,20 +316,20 @@ class BlockSampler:
 
     @property
     def dropped(self) -> int:
-        """Blocks of this epoch that are left out, over the whole job."""
+        """The blocks of this epoch that are left out, over the whole job."""
         return self.excess(self.begin) if self.remainder == "drop" else 0
 
     @property
     def padded(self) -> int:
-        """Blocks of this epoch that are repeated, over the whole job."""
+        """The blocks of this epoch that are repeated, over the whole job."""
         return -self.left() % (self.num_replicas * self.batch_size) if self.remainder == "pad" else 0
 
     def left(self) -> int:
-        """Blocks of the epoch from begin on."""
+        """Return the number of blocks of the epoch from begin on."""
         return len(self.source) - self.begin
 
     def numbers(self) -> np.ndarray:
-        """The block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
+        """Return the block numbers left in the epoch, for all ranks: I64 [n], n a multiple of num_replicas * batch_size."""
         excess = self.excess(self.begin)
         if excess:
             what = f"{self.padded} blocks are read twice" if self.padded else f"{self.dropped} blocks are left out"
@@ -294,25 +338,26 @@ class BlockSampler:
         return self.ordered().all()
 
     def ordered(self) -> Order:
-        """What determines the numbers that are left in the epoch."""
+        """Return what determines the numbers that are left in the epoch."""
         return Order(len(self.source), self.seed, self.epoch, self.shuffle, self.begin, self.left() + self.padded - self.dropped,
                      self.source.first(self.epoch), self.rank, self.num_replicas, self.batch_size)
 
     def warn(self, what: str, level: int) -> None:
+        """Issue a warning that names the dataset."""
         warnings.warn(f"{self.source.dataset.path}: {what}", stacklevel=level)
 
     def __len__(self) -> int:
-        """How many numbers an iteration gives: those left in the epoch when it begins."""
+        """Return how many numbers an iteration yields: those left in the epoch when it begins."""
         self.excess(self.begin)
         total = self.left() + self.padded - self.dropped + (self.begin if self.whole_length else 0)
         return total if self.rank is None else total // self.num_replicas
 
     def __iter__(self) -> Iterator[int]:
-        self.told = self.restored = False
+        self.epoch_was_set = self.restored = False
         if self.finished:
             self.begin, self.finished = 0, False
         if self.left() > 0:
-            self.over = None
+            self.finished_epoch = None
         numbers, ordered = self.numbers(), self.ordered()
         ahead = self.source.dataset.far and self.source.dataset.storage.options.read_ahead > 0
         begin, each = self.begin, 1
@@ -321,18 +366,29 @@ class BlockSampler:
         self.position = begin
         for taken, number in enumerate(numbers.tolist(), 1):
             self.position = begin + taken * each
-            yield Placed(number, ordered, taken - 1) if ahead else number
-        self.finished = begin < len(self.source)  # if nothing was left, iterating again gives nothing either
+            yield PositionedNumber(number, ordered, taken - 1) if ahead else number
+        self.finished = begin < len(self.source)  # if nothing was left, the next iteration yields nothing either
 
     # --- the state ------------------------------------------------------------------------------------------------
 
     def state_dict(self, consumed: Optional[int] = None) -> Dict[str, Any]:
-        """The position of the job, as a dict of numbers and strings.
+        """Return the position of the job, to be saved in a checkpoint.
 
-        consumed: blocks of this epoch that the whole job has trained on, including those before it was resumed. The default counts the
-        blocks whose numbers were given, which is more if workers read ahead.
+        Parameters
+        ----------
+        consumed : int, optional
+            The blocks of this epoch that the whole job has trained on, including those before it was resumed. The default counts the blocks
+            whose numbers were yielded, which is too many if workers read ahead.
 
-        SamplerError: consumed is larger than the epoch.
+        Returns
+        -------
+        dict of int, bool and str
+            For load_state_dict; it can be stored as JSON.
+
+        Raises
+        ------
+        SamplerError
+            `consumed` exceeds the epoch.
         """
         position = self.position if consumed is None else whole_number("consumed", consumed)
         end = len(self.source) + self.padded
@@ -351,25 +407,35 @@ class BlockSampler:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resumes from a state that a job of any size saved. SamplerError: that is not possible; the sampler is unchanged.
+        """Resume from a state that a job of any size saved.
 
-        After a finished epoch, the whole next one follows. If set_epoch was called before, a later epoch stays set, and in the finished
-        epoch itself no blocks are left. (StatefulDataLoader works in this order: it loads the state when it is iterated.)
+        After a finished epoch, the whole next one follows. If set_epoch was called before, a later epoch stays set, and in the finished epoch
+        itself no blocks are left. (StatefulDataLoader works in this order: it loads the state when it is iterated.)
+
+        Parameters
+        ----------
+        state : mapping
+            What state_dict returned.
+
+        Raises
+        ------
+        SamplerError
+            The state does not belong to these blocks, or the rest of its epoch cannot be divided. The sampler is unchanged.
         """
         seed, epoch, consumed = self.checked(state)
-        over = epoch if consumed == len(self.source) else None
-        told = self.epoch if self.told else None
-        if over is not None and told != over:
-            epoch, consumed = (over + 1 if told is None or told < over else told), 0
+        finished = epoch if consumed == len(self.source) else None
+        chosen = self.epoch if self.epoch_was_set else None
+        if finished is not None and chosen != finished:
+            epoch, consumed = (finished + 1 if chosen is None or chosen < finished else chosen), 0
         self.excess(consumed)
-        if told is not None and told != epoch:
-            self.warn(f"set_epoch({told}) was called, but the state goes on in epoch {epoch}", 3)
+        if chosen is not None and chosen != epoch:
+            self.warn(f"set_epoch({chosen}) was called, but the state goes on in epoch {epoch}", 3)
         self.seed, self.epoch, self.shuffle = seed, epoch, bool(state["shuffle"])
         self.begin = self.position = consumed
-        self.finished, self.restored, self.over = False, True, over
+        self.finished, self.restored, self.finished_epoch = False, True, finished
 
     def checked(self, state: Mapping[str, Any]) -> Tuple[int, int, int]:
-        """The seed, epoch and consumed blocks of a state. SamplerError: it is not a state of these blocks."""
+        """Return the seed, epoch and consumed blocks of a state; raise SamplerError if it does not belong to these blocks."""
         path = self.source.dataset.path
         if not isinstance(state, Mapping):
             raise SamplerError(f"the state must be a dict from state_dict(), not {kind(state)}", path)

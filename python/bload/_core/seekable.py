@@ -1,5 +1,6 @@
-"""Compressed shards: ordinary zstd frames, then a table of their sizes. Only the frames that are needed are decompressed,
-and the last few of which a part was needed are kept.
+"""Compressed shards: ordinary zstd frames, followed by a table of their sizes.
+
+Only the frames that are needed are decompressed, and the last few frames of which a part was needed are kept.
 
 frame... | u32 0x184D2A5E | u32 size | n * {u32 compressed, u32 content, u32 low half of XXH64(content)} | u32 n | u8 0x80 | u32 0x8F92EAB1
 (https://github.com/facebook/zstd/tree/dev/contrib/seekable_format)
@@ -30,21 +31,21 @@ SKIPPABLE, SEEKABLE, CHECKSUMS = 0x184D2A5E, 0x8F92EAB1, 0x80
 
 
 def can_decompress(path: str) -> None:
-    """DependencyError: zstandard is not installed."""
+    """Raise DependencyError if zstandard is not installed."""
     if zstandard is None:
         raise DependencyError("the dataset is compressed: pip install zstandard", path)
 
 
 def table_size(tail: Bytes) -> int:
-    """The size that the table at the end of a file has, by its last bytes; large if they are no table."""
+    """Return the size of the table at the end of a file, from its last bytes; a huge number if they are not a table."""
     frames, descriptor, magic = struct.unpack("<IBI", tail[-FOOTER:])
     return HEAD + frames * ENTRY + FOOTER if (magic, descriptor) == (SEEKABLE, CHECKSUMS) else 1 << 62
 
 
 def read_table(read: Callable[[int, int], Bytes], size: int, path: str) -> Tuple[List[int], List[int]]:
-    """Offset and content, [frames + 1] each: where each frame begins in a file of size bytes and in the content, then the ends.
+    """Return offset and content, [frames + 1] each: where each frame begins in a file of size bytes and in the content, then the ends.
 
-    read(offset, size) gives bytes of the file. DamagedError: the table is damaged.
+    read(offset, size) returns bytes of the file. Raises DamagedError if the table is damaged.
     """
     if size < HEAD + FOOTER:
         raise DamagedError("too short for a compressed shard", path)
@@ -64,9 +65,9 @@ def read_table(read: Callable[[int, int], Bytes], size: int, path: str) -> Tuple
 
 
 def decompress_into(data: Bytes, out: Buffer) -> Optional[str]:
-    """Decompresses a frame to out, U8 [size of its content]. zstd verifies its checksum. What is wrong with the frame; None: nothing."""
+    """Decompress a frame to out, U8 [size of its content], and return what is wrong with it, or None. zstd verifies its checksum."""
     try:
-        # Checked first, because the decompressor trusts any size.
+        # Check the size first, because the decompressor trusts any size.
         if zstandard.frame_content_size(data) != len(out):
             return "the size of {} differs from the seek table"
         with zstandard.ZstdDecompressor().stream_reader(data) as reader:
@@ -79,8 +80,9 @@ def decompress_into(data: Bytes, out: Buffer) -> Optional[str]:
 
 
 class Frames:
-    """The last decompressed frames of which only a part was used, at most `most`. Any number of threads can use it; it has no lock, so two
-    may decompress the same frame.
+    """The last decompressed frames of which only a part was used, at most `most`.
+
+    Any number of threads can use it. It has no lock, so two threads may decompress the same frame.
     """
 
     def __init__(self, most: int):
@@ -88,15 +90,16 @@ class Frames:
         self.kept: "OrderedDict[Tuple[str, int], np.ndarray]" = OrderedDict()
 
     def get(self, file: "SeekableFile", i: int) -> np.ndarray:
-        """The content of a frame, U8 [n], not to be written to."""
+        """Return the content of a frame, U8 [n], which must not be written to."""
         def make() -> np.ndarray:
+            """Decompress the frame."""
             frame = np.empty(file.content[i + 1] - file.content[i], np.uint8)
             file.decompress(i, frame)
             return frame
         return self.keep((file.path, i), make)
 
     def keep(self, key: Tuple[str, int], make: Callable[[], np.ndarray]) -> np.ndarray:
-        """What is kept for a key; make gives it where it is not."""
+        """Return what is kept for a key, or what `make` returns."""
         frame = self.kept.pop(key, None)
         if frame is None:
             frame = make()
@@ -114,7 +117,7 @@ class SeekableFile:
 
     frames: keeps what was decompressed; by default nothing is kept.
 
-    DependencyError: zstandard is not installed. DamagedError: the file is truncated or altered.
+    Raises DependencyError if zstandard is not installed, and DamagedError if the file is truncated or altered.
     """
 
     def __init__(self, file: MappedFile, frames: Optional[Frames] = None):
@@ -125,27 +128,27 @@ class SeekableFile:
         self.size = self.content[-1]
 
     def prepare(self, offset: int, size: int) -> None:
-        """Brings the frames here that have size bytes of content from offset on."""
+        """Fetch the frames that contain size bytes of content from offset on."""
         self.file.prepare(*self.place(offset, size))
 
     def ready(self, offset: int, size: int) -> bool:
-        """Whether the frames are here that have size bytes of content from offset on."""
+        """Return whether the frames that contain size bytes of content from offset on are here."""
         return self.file.ready(*self.place(offset, size))
 
     def place(self, offset: int, size: int) -> Tuple[int, int]:
-        """Where the frames begin that have size bytes of content from offset on, and their bytes: 0 if the content has no such bytes."""
+        """Return where the frames begin that contain size bytes of content from offset on, and their bytes; 0 if there is no such content."""
         if size <= 0 or offset + size > self.size:
             return 0, 0
         first, last = bisect_right(self.content, offset) - 1, bisect_right(self.content, offset + size - 1) - 1
         return self.offset[first], self.offset[last + 1] - self.offset[first]
 
     def checksums(self) -> List[int]:
-        """The checksum of the bytes of each frame, then that of the bytes after the last one."""
+        """Return the checksum of the bytes of each frame, then that of the bytes after the last one."""
         ends = [*self.offset, self.file.size]
         return [checksum.xxh3(self.file.read(begin, end - begin)) for begin, end in zip(ends, ends[1:])]
 
     def decompress(self, i: int, out: Buffer) -> None:
-        """Decompresses frame i to out, U8 [size of its content]. zstd verifies its checksum. DamagedError: the frame is damaged."""
+        """Decompress frame i to out, U8 [size of its content], which verifies its checksum; raise DamagedError if it is damaged."""
         offset = self.offset[i]
         data = self.file.read(offset, self.offset[i + 1] - offset)
         fault = decompress_into(data, out)
@@ -153,9 +156,9 @@ class SeekableFile:
             raise DamagedError(fault.format(f"frame {i}"), self.path)
 
     def fill(self, offset: int, out: Buffer) -> None:
-        """Copies the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
+        """Copy the content from offset on to out, U8 [n]. Frames that fit are decompressed into out directly.
 
-        DamagedError: the content ends before, or a frame is damaged.
+        Raises DamagedError if the content ends earlier, or a frame is damaged.
         """
         first, stop = offset, offset + len(out)
         if stop > self.size:
@@ -171,7 +174,7 @@ class SeekableFile:
             offset, i = end, i + 1
 
     def gather(self, begin: int, size: int, places: Steps, out: memoryview) -> None:
-        """As MappedFile.gather. The parts of a frame should follow each other."""
+        """Copy steps as MappedFile.gather does. The parts of a frame should be consecutive."""
         low = high = 0
         frame = NOTHING
         for _, step, start, end in places:
@@ -186,18 +189,18 @@ class SeekableFile:
             part[:] = frame[offset - low:stop - low]
 
     def read(self, offset: int, size: int) -> Bytes:
-        """size bytes of the content from offset on."""
+        """Return size bytes of the content from offset on."""
         out = np.empty(size, np.uint8)
         if size > 0:
             self.fill(offset, out)
         return out.data
 
     def own(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """The content from offset on as a writable array of this type and shape."""
+        """Return the content from offset on as a writable array of this type and shape."""
         return array_of(self.read(offset, dtype.itemsize * math.prod(shape)), 0, dtype, shape)
 
     def view(self, offset: int, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
-        """As own, but read-only."""
+        """Return the content from offset on as a read-only array of this type and shape."""
         array = self.own(offset, dtype, shape)
         array.flags.writeable = False
         return array

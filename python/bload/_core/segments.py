@@ -1,6 +1,6 @@
 """Arrays [T] computed from the boundaries of a block's sequences.
 
-starts and lengths, I32 [num_sequences], are those of the used places of a block; a failed sequence has the length 0.
+starts and lengths, I32 [num_sequences], are those of the used slots of a block; a failed sequence has the length 0.
 """
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def segment_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
-    """I32 [T]: k + 1 in the steps of the block's sequence k; 0 in padding and failed sequences."""
+    """Return k + 1 in the steps of the block's sequence k, 0 in padding and failed sequences: I32 [T]."""
     out = np.zeros(T, np.int32)
     for k, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist())):
         out[start:start + length] = k + 1
@@ -16,7 +16,7 @@ def segment_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
 
 
 def segments_of(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
-    """segment_ids of n blocks, I32 [n, T], from their tables: cu_seqlens I32 [n, S + 1], length I32 [n, S]."""
+    """Return the segment_ids of n blocks, I32 [n, T], from their tables: cu_seqlens I32 [n, S + 1], length I32 [n, S]."""
     change = np.zeros((len(lengths), T + 1), np.int32)
     block, k = np.nonzero(lengths)
     begin = starts[block, k].astype(np.int64)
@@ -27,7 +27,7 @@ def segments_of(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
 
 
 def position_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
-    """I32 [T]: 0, 1, 2... from the start of each sequence, or of each piece of a cut one; 0 elsewhere."""
+    """Return 0, 1, 2... from the start of each sequence, or of each piece of a cut one, 0 elsewhere: I32 [T]."""
     out = np.zeros(T, np.int32)
     numbers = np.arange(lengths.max(initial=0), dtype=np.int32)
     for start, length in zip(starts.tolist(), lengths.tolist()):
@@ -36,7 +36,7 @@ def position_ids(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
 
 
 def mask(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
-    """BOOL [T]: true in the steps of sequences; false in padding and failed sequences."""
+    """Return true in the steps of sequences, false in padding and failed sequences: BOOL [T]."""
     out = np.zeros(T, np.bool_)
     for start, length in zip(starts.tolist(), lengths.tolist()):
         out[start:start + length] = True

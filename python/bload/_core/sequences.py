@@ -1,4 +1,4 @@
-"""sequences.tsv: a row for every input, read when needed. Takes 8 bytes of memory per row, 24 after the first look-up by id."""
+"""sequences.tsv: a row for every input, read on demand. Takes 8 bytes of memory per row, 24 after the first look-up by id."""
 from __future__ import annotations
 
 import itertools
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import pandas
 
 FILE = "sequences.tsv"
-SCANNED = 16 << 20  # bytes searched for newlines at a time
-ROWS = 1 << 14      # rows split at a time
-SHOWN = 8           # rows that a notebook shows
-COLUMNS = 10        # columns that it shows
+SCANNED = 16 << 20  # bytes to search for newlines at a time
+ROWS = 1 << 14      # rows to split at a time
+SHOWN = 8           # the most rows that a notebook shows
+COLUMNS = 10        # the most columns that a notebook shows
 
 
 def is_number(text: str, whole: bool) -> bool:
-    """Whether a value of the table is a number: one that I64 holds, or any."""
+    """Return whether a value of the table is a number: one that I64 holds, or any."""
     try:
         return -(1 << 63) <= int(text) < 1 << 63 if whole else float(text) == float(text)
     except ValueError:
@@ -35,17 +35,26 @@ def is_number(text: str, whole: bool) -> bool:
 class Sequences:
     """The table of sequences: a row for every input, including those that were skipped.
 
-    len(table)           the number of rows
-    table[7], table[-1]  a row, as a dict of strings; table[2:5] is a list of rows, and iteration gives all of them
-    table.columns        the names of the columns
-    table["length"]      also "bytes", and NAME.length and NAME.bytes of joined fields: I64 [rows], -1 where the table has no value
-    table["class"]       an attribute of numbers: I64 or F64 [rows], 0 or NaN where a sequence that was left out has no value
-    table["column"]      any other column, as a list of strings
-    id in table          whether there is a sequence with this id, stored or not
-    table.find(id)       its row; table.id(7) is the id of row 7
-    table.to_pandas()    a DataFrame of all rows
+        len(table)           the number of rows
+        table[7], table[-1]  a row, as a dict of strings; table[2:5] is a list of rows, and iteration returns all rows
+        table.columns        the names of the columns
+        table["length"]      also "bytes", and NAME.length and NAME.bytes of joined fields: I64 [rows], -1 where the table has no value
+        table["class"]       an attribute of numbers: I64 or F64 [rows], 0 or NaN where a sequence that was left out has no value
+        table["column"]      any other column, as a list of strings
+        id in table          whether there is a sequence with this id, stored or not
+        table.find(id)       its row; table.id(7) is the id of row 7
+        table.to_pandas()    a DataFrame of all rows
 
-    Arrays are read-only. SequenceError (a KeyError): no such column or id. IndexError: no such row. DamagedError: the file is damaged.
+    Arrays are read-only, and shared by all callers.
+
+    Raises
+    ------
+    SequenceError
+        There is no such column or id. Also a KeyError.
+    IndexError
+        There is no such row.
+    DamagedError
+        The file is damaged.
     """
 
     def __init__(self, file: Union[str, MappedFile], attributes: Optional[Dict[str, str]] = None):
@@ -63,7 +72,7 @@ class Sequences:
         self.found_ids: Optional[Tuple[np.ndarray, np.ndarray]] = None
 
     def text(self, data: bytes, line: int) -> str:
-        """The unescaped value. DamagedError: an invalid escape."""
+        """Return the unescaped value; raise DamagedError for an invalid escape."""
         try:
             return unescape(data)
         except ValueError as error:
@@ -98,14 +107,14 @@ class Sequences:
         return f"<bload.Sequences {self.path}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def split(self, line: bytes, row: int) -> List[bytes]:
-        """The values of a row. DamagedError: their number differs from that of the columns."""
+        """Return the values of a row; raise DamagedError if there are more or fewer of them than columns."""
         values = line.split(b"\t")
         if len(values) != len(self.columns):
             raise DamagedError(f"line {row + 2} has {len(values)} values, expected {len(self.columns)}", self.path)
         return values
 
     def values(self, column: str) -> Iterator[str]:
-        """The values of a column as strings, for all rows. SequenceError: no such column."""
+        """Return an iterator over a column as strings, for all rows; raise SequenceError if there is no such column."""
         if column not in self.columns:
             raise SequenceError(f"no column \"{column}\": {', '.join(self.columns)}", self.path)
         place, rows, offsets = self.columns.index(column), len(self), self.offsets
@@ -116,7 +125,7 @@ class Sequences:
                 yield self.text(self.split(line, first + k)[place], first + k + 2)
 
     def integers(self, column: str) -> np.ndarray:
-        """A column as I64 [rows]; -1 where it has no value. DamagedError: a value is not a number."""
+        """Return a column as I64 [rows], -1 where it has no value; raise DamagedError if a value is not a number."""
         if column not in self.numbers:
             try:
                 numbers = np.fromiter((int(text) if text else -1 for text in self.values(column)), np.int64, len(self))
@@ -127,7 +136,7 @@ class Sequences:
         return self.numbers[column]
 
     def attribute(self, column: str) -> np.ndarray:
-        """An attribute as I64 or F64 [rows]; 0 or NaN where it has no value. DamagedError: a stored sequence's value is not a number."""
+        """Return an attribute as I64 or F64 [rows], 0 or NaN where it has no value; raise DamagedError if a stored sequence has no number."""
         if column not in self.numbers:
             kind, nothing = (int, 0) if self.attributes[column] == "I64" else (float, np.nan)
             numbers = np.full(len(self), nothing, np.int64 if kind is int else np.float64)
@@ -143,19 +152,28 @@ class Sequences:
         return self.numbers[column]
 
     def absent(self, column: str) -> np.ndarray:
-        """Which rows have no value in a column of numbers: BOOL [rows]."""
+        """Return which rows have no value in a column of numbers: BOOL [rows]."""
         if column not in self.attributes:
             return np.asarray(self.integers(column) < 0)
         whole = self[column].dtype.kind == "i"
         return np.fromiter((not is_number(text, whole) for text in self.values(column)), np.bool_, len(self))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """All rows and columns as a DataFrame; its index is the row, the number that blocks have in "sequence".
+        """Return all rows and columns as a DataFrame, which is held in memory.
 
-        Columns that table["column"] gives as arrays are int64, or Int64 where values are missing (pandas.NA), or float64 with NaN; the
-        others are strings, of dtype object, "" where the table has nothing. All of it is in memory.
+        Returns
+        -------
+        pandas.DataFrame
+            The index is the row, the number that blocks have in "sequence". Columns that table["column"] gives as arrays are int64, or Int64
+            where values are missing (pandas.NA), or float64 with NaN; the other columns are strings of dtype object, "" where the table has no
+            value.
 
-        DependencyError: pandas is not installed. DamagedError: the file is damaged.
+        Raises
+        ------
+        DependencyError
+            pandas is not installed.
+        DamagedError
+            The file is damaged.
         """
         try:
             import pandas
@@ -165,7 +183,7 @@ class Sequences:
         for name in self.columns:
             values = self[name]
             if isinstance(values, list):
-                # Not pandas' own strings: those cannot hold the surrogates of bytes that are not UTF-8.
+                # Do not use pandas' own strings: they cannot hold the surrogates of bytes that are not UTF-8.
                 columns[name] = pandas.Series(values, dtype=object)
                 continue
             absent = self.absent(name)
@@ -199,11 +217,11 @@ class Sequences:
         return (self[row] for row in range(len(self)))
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is a sequence with this id, stored or not. TypeError: the id is not a string."""
+        """Return whether there is a sequence with this id, stored or not; raise TypeError if the id is not a string."""
         return self.lookup(name) is not None
 
     def row(self, row: int) -> List[str]:
-        """The values of a row, as strings, by column."""
+        """Return the values of a row as strings, by column; raise IndexError if there is no such row."""
         rows = len(self)
         if not -rows <= row < rows:
             raise IndexError(f"{self.path}: no row {row}: there are {rows}")
@@ -212,11 +230,22 @@ class Sequences:
         return [self.text(value, row + 2) for value in self.split(bytes(self.file.read(begin, end - begin)), row)]
 
     def id(self, row: SupportsIndex) -> str:
-        """The id of a row. IndexError: no such row."""
+        """Return the id of a row.
+
+        Parameters
+        ----------
+        row : int
+            The row; negative numbers count from the end.
+
+        Raises
+        ------
+        IndexError
+            There is no such row.
+        """
         return self.row(integer("row must be an int", row))[self.columns.index("id")]
 
     def ids(self, rows: np.ndarray) -> List[str]:
-        """The ids of a block's rows, I64 [n], as a list of n strings; "" for -1."""
+        """Return the ids of a block's rows, I64 [n], as a list of n strings; "" for row -1."""
         self.check_rows(rows)
         there = np.flatnonzero(rows >= 0)
         found = rows[there]
@@ -231,12 +260,30 @@ class Sequences:
         return ids
 
     def check_rows(self, rows: np.ndarray) -> None:
-        """DamagedError: a row that a block or plan refers to does not exist."""
+        """Raise DamagedError if a block or plan refers to a row that does not exist."""
         if rows.max(initial=-1) >= len(self):
             raise DamagedError(f"it has {len(self)} rows, but a block refers to row {rows.max()}", self.path)
 
     def find(self, name: str) -> int:
-        """The row of the sequence with this id. SequenceError: no such id. TypeError: the id is not a string."""
+        """Return the row of the sequence with this id.
+
+        Parameters
+        ----------
+        name : str
+            The id.
+
+        Returns
+        -------
+        int
+            Its row, from 0.
+
+        Raises
+        ------
+        SequenceError
+            No sequence has this id. Also a KeyError.
+        TypeError
+            The id is not a string.
+        """
         row = self.lookup(name)
         if row is None:
             like = f": ids look like {self.id(0)!r}" if len(self) > 0 else ""
@@ -244,7 +291,7 @@ class Sequences:
         return row
 
     def lookup(self, name: object) -> Optional[int]:
-        """The row of the sequence with this id; None if there is none. TypeError: the id is not a string."""
+        """Return the row of the sequence with this id, or None; raise TypeError if the id is not a string."""
         if not isinstance(name, str):
             raise TypeError(f"the id of a sequence must be a str, not {kind(name)}")
         if self.found_ids is None:
@@ -261,7 +308,7 @@ class Sequences:
 
 
 class JoinedSequences(Sequences):
-    """The tables of a view's sources, one after the other. Columns that a source does not have are empty there."""
+    """The tables of a view's sources, one after the other; a column that a source lacks is empty there."""
 
     def __init__(self, path: str, tables: List[Tuple[Source, Sequences]], numbers: Dict[str, np.ndarray], renamed: Optional[np.ndarray]):
         self.path = path
@@ -279,7 +326,7 @@ class JoinedSequences(Sequences):
         return sum(source.rows for source, _ in self.tables)
 
     def table(self, k: int) -> Sequences:
-        """The table of a source. DamagedError: it has another number of rows than the view says."""
+        """Return the table of a source; raise DamagedError if the view says another number of rows."""
         source, table = self.tables[k]
         if not self.counted[k] and len(table) != source.rows:
             raise DamagedError(f"it has {len(table)} rows, but the view {self.path} says {source.rows}", table.path)
@@ -287,7 +334,7 @@ class JoinedSequences(Sequences):
         return table
 
     def names(self, k: int, rows: np.ndarray, ids: Iterable[str]) -> Iterator[str]:
-        """The ids in the view of rows, ascending or not, of source k."""
+        """Return the ids in the view of rows of source k; those that several sources share get the prefix NAME/."""
         there = np.searchsorted(self.renamed, rows)
         renamed = np.zeros(len(rows), np.bool_)
         inside = there < len(self.renamed)
@@ -312,7 +359,7 @@ class JoinedSequences(Sequences):
     def absent(self, column: str) -> np.ndarray:
         if any(column in table.columns for _, table in self.tables):
             return super().absent(column)
-        return np.zeros(len(self), np.bool_)  # the view's own: every row has a number
+        return np.zeros(len(self), np.bool_)  # an attribute of the view itself: every row has a number
 
     def row(self, row: int) -> List[str]:
         rows = len(self)

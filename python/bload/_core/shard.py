@@ -1,4 +1,4 @@
-"""An open shard: gives rows of its tables and fields."""
+"""An open shard: rows of its tables and fields."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple, Union
@@ -16,17 +16,18 @@ from .storage import Opener
 
 
 def bytes_in(header: Header, name: str) -> int:
-    """How many bytes a tensor has; 0 if there is none."""
+    """Return the bytes of a tensor, 0 if there is none."""
     tensor = header.tensors.get(name)
     return tensor.end - tensor.begin if tensor is not None else 0
 
 
 class Shard:
-    """A shard; row r of it is block first_block + r. Arrays are read-only; those of a plain shard are views of the mapped file.
+    """A shard; its row r is block first_block + r. Arrays are read-only; those of an uncompressed shard are views of the mapped file.
 
-    opener, share: see Storage.shards. frames: keeps frames of compressed shards. checked: blocks are checked before use, so begins has no fields.
+    opener, share: see Storage.shards. frames: keeps frames of compressed shards. checked: blocks are checked before use, so `begins` lists no
+    fields.
 
-    DamagedError: the file is damaged, or its header does not match the manifest.
+    Raises DamagedError if the file is damaged, or its header does not match the manifest.
     """
 
     def __init__(self, opener: Opener, manifest: Manifest, frames: Frames, checked: bool, share: int, number: int):
@@ -60,16 +61,16 @@ class Shard:
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())
 
     def digest(self, block_checksum: np.ndarray) -> str:
-        """The file's checksum, 16 hexadecimal digits: over the checksums of its regions, in file order.
+        """Return the file's checksum, 16 hexadecimal digits: over the checksums of its regions, in file order.
 
-        block_checksum, I64 [blocks, fields]: the known checksums of the blocks of fields in a plain shard, which are not read again.
+        block_checksum, I64 [blocks, fields]: the known checksums of the blocks of fields in an uncompressed shard, which are not read again.
         """
         if isinstance(self.file, SeekableFile):
             return digest_of(self.file.checksums())
         return digest_of(checksums(self.file.read, self.tensors, self.fields, block_checksum))
 
     def whole(self, name: str) -> np.ndarray:
-        """A table with the rows of all blocks: of a compressed shard, a row would often cost the whole frame."""
+        """Return a table with the rows of all blocks, because one row of a compressed shard would often cost the whole frame."""
         table = self.tables.get(name)
         if table is None:
             tensor = self.tensors[name]
@@ -78,13 +79,13 @@ class Shard:
         return table
 
     def row(self, names: List[str], row: int) -> Dict[str, np.ndarray]:
-        """The values of a block in these tables."""
+        """Return the values of a block in these tables."""
         if isinstance(self.file, MappedFile):
             self.file.look(self.row_bytes)
         return {name: self.whole(name)[row] for name in names}
 
     def stored(self, field: Field, row: int, first: int, end: int, own: bool = False) -> Any:
-        """Steps first to end of a field as stored: [end - first, ...], or a list of JPEG files.
+        """Return steps first to end of a field as stored: [end - first, ...], or a list of JPEG files.
 
         own: the array is writable, and writes change nothing else.
         """
@@ -95,7 +96,7 @@ class Shard:
         return self.file.own(*place) if own else self.file.view(*place)
 
     def place(self, field: Field, row: int) -> Tuple[int, int]:
-        """Where what is stored of a field of a block begins in the file, and its bytes: 0 if it has none, or a damaged place."""
+        """Return where the stored bytes of a field of a block begin in the file, and how many there are: 0 if the place is damaged."""
         tensor = self.tensors[field.tensor]
         if field.encoding == JPEG:
             begin, end = self.whole(f"{field.name}_offsets")[row, [0, -1]].tolist()
@@ -105,21 +106,21 @@ class Shard:
         return begin, end - begin if tensor.begin <= begin < end <= tensor.end else 0
 
     def prepare(self, field: Field, row: int) -> None:
-        """Brings here what is stored of a field of a block."""
+        """Fetch the stored bytes of a field of a block."""
         self.file.prepare(*self.place(field, row))
 
     def ready(self, field: Field, row: int) -> bool:
-        """Whether nothing has to be fetched for a field of a block."""
+        """Return whether a field of a block can be read without a request."""
         return self.file.ready(*self.place(field, row))
 
     @staticmethod
     def offset(tensor: Tensor, row: int, step: int) -> int:
-        """The offset of a step in the file."""
+        """Return the offset of a step in the file."""
         size = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
         return tensor.begin + (row * tensor.shape[1] + step) * size
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
-        """Steps first to end of a field as a list of JPEG files, U8 [bytes] each. DamagedError: the offsets are invalid."""
+        """Return steps first to end of a field as a list of JPEG files, U8 [bytes] each; raise DamagedError if the offsets are invalid."""
         offsets = self.whole(f"{field.name}_offsets")[row, first:end + 1].tolist()
         tensor = self.tensors[field.tensor]
         if offsets[0] < 0 or offsets[-1] > tensor.shape[0] or any(a > b for a, b in zip(offsets, offsets[1:])):

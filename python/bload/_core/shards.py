@@ -14,7 +14,7 @@ COLUMNS = b"file\tfirst_block\tblocks\tbytes\tchecksum"
 
 
 def read_entries(file: MappedFile, manifest: Manifest) -> List[FileEntry]:
-    """The size and checksum of each shard. DamagedError: the table does not match the manifest."""
+    """Return the size and checksum of each shard; raise DamagedError if the table does not match the manifest."""
     path = file.path
     lines = bytes(file.read(0, file.size)).split(b"\n")
     if lines[0] != COLUMNS or lines.pop():
@@ -25,10 +25,10 @@ def read_entries(file: MappedFile, manifest: Manifest) -> List[FileEntry]:
     for number, line in enumerate(lines[1:]):
         first = number * manifest.blocks_per_shard
         blocks = min(manifest.blocks_per_shard, manifest.blocks - first)
-        told = line.split(b"\t")
+        values = line.split(b"\t")
         place = [manifest.shard_name(number).encode(), b"%d" % first, b"%d" % blocks]
-        size, digits = (size_of(told[3]), told[4].decode(errors="replace")) if len(told) == 5 else (None, "")
-        if told[:3] != place or size is None or not is_checksum(digits):
+        size, digits = (size_of(values[3]), values[4].decode(errors="replace")) if len(values) == 5 else (None, "")
+        if values[:3] != place or size is None or not is_checksum(digits):
             raise DamagedError(f"line {number + 2} does not match shard {number}", path)
         entries.append(FileEntry(size, digits))
     return entries

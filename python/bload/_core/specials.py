@@ -1,4 +1,4 @@
-"""Special tokens that the contents of a chat have as text: parsed as Transformers does, split into the tokens of a text, or refused."""
+"""Handle special tokens in the contents of a chat: parse them as Transformers does, split them like other text, or refuse the chat."""
 from __future__ import annotations
 
 import json
@@ -8,18 +8,21 @@ from typing import Any, Dict, List, Sequence, Tuple
 from .errors import OptionError
 from .messages import Chat, Unusable
 
-# Keys that say what a string is, and no text.
+# Keys whose values are identifiers, not text.
 PLUMBING = "role", "type", "id", "tool_call_id"
 THINK = "<think>", "</think>"
-PRIVATE = 0xF0000       # characters that texts do not have
+PRIVATE = 0xF0000       # the first of the characters that do not occur in texts
 
 
 class Specials:
-    """For split, contents get a disguise of such a token until the template has written its own: another first character, so that places
-    in the text stay as they are. The tokenizer that encodes the text knows special tokens by their disguise alone."""
+    """The treatment of special tokens in contents, chosen by --special-in-content.
+
+    For "split", each special token in a content is disguised until the template has written its own: its first character is replaced by another
+    one, so that positions in the text stay the same. The tokenizer that encodes the text knows special tokens only by their disguise.
+    """
 
     def __init__(self, tokenizer: Any, template: str, choice: str) -> None:
-        """OptionError: of this tokenizer no other can be made."""
+        """Raise OptionError if the tokenizer cannot be changed in this way."""
         self.tokenizer, self.choice = tokenizer, choice
         special = {token.content: token.special for token in tokenizer.added_tokens_decoder.values()}
         names = [name for name, is_special in special.items() if name.strip() and name not in THINK and (is_special or name in template)]
@@ -31,7 +34,7 @@ class Specials:
         self.other = self.renamed() if choice == "split" else None
 
     def renamed(self) -> Any:
-        """The tokenizer, but with special tokens under their disguise."""
+        """Return a copy of the tokenizer that knows special tokens by their disguise."""
         from tokenizers import Tokenizer
 
         whole: Dict[str, Any] = json.loads(self.tokenizer.backend_tokenizer.to_str())
@@ -51,7 +54,7 @@ class Specials:
         return other
 
     def prepared(self, chat: Chat) -> Tuple[Chat, int]:
-        """The chat, for split with disguised contents.
+        """Return the chat, with disguised contents for "split".
 
         Returns
         -------
@@ -61,7 +64,7 @@ class Specials:
         Raises
         ------
         Unusable
-            It has some, and the choice is to refuse them.
+            The contents have special tokens, and the choice is to refuse them.
         """
         given = [chat.messages, chat.tools]
         found: List[str] = []
@@ -73,6 +76,7 @@ class Specials:
         return chat, len(found)
 
     def walk(self, value: Any, found: List[str]) -> Any:
+        """Return a value with disguised special tokens, and add those that occur to `found`."""
         if isinstance(value, str):
             here = self.pattern.findall(value)
             found += here
@@ -84,7 +88,7 @@ class Specials:
         return value
 
     def encode(self, text: str) -> Tuple[List[int], Sequence[Tuple[int, int]]]:
-        """The ids of a text, and which characters each stands for."""
+        """Return the ids of a text, and the characters that each of them stands for."""
         if self.other is None:
             encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
             return encoded["input_ids"], encoded["offset_mapping"]

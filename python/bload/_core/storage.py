@@ -1,4 +1,4 @@
-"""Where the files of a dataset lie. The only place that opens them: everything else reads a MappedFile."""
+"""The location of a dataset's files. This module alone opens them: all other code reads a MappedFile."""
 from __future__ import annotations
 
 import io
@@ -23,6 +23,7 @@ Opener = Callable[[int, int], MappedFile]
 
 
 def is_url(path: str) -> bool:
+    """Return whether a path is a URL, and not a file whose name looks like one."""
     return "://" in path and not os.path.exists(path)
 
 
@@ -33,36 +34,38 @@ class FileEntry(NamedTuple):
 
 
 class Storage:
-    """A dataset's directory. path: as messages name it. far: reading costs requests, so that it is worth to tell early what is needed. unit:
-    the bytes of shards that are fetched at once, where blocks are smaller.
+    """The directory of a dataset.
 
-    MissingError: a file does not exist. DamagedError: it is not as the manifest says. Error: it cannot be read.
+    path: as messages name it. far: reading costs requests, so that it pays to announce early what is needed. unit: the bytes of shards that
+    one request fetches where blocks are smaller.
+
+    Raises MissingError if a file does not exist, DamagedError if it differs from the manifest, and Error if it cannot be read.
     """
 
     far, unit = False, 0
-    tries = 1  # how often wrong bytes are read
+    tries = 1  # how often wrong bytes are read before an error is raised
 
     def __init__(self, path: str, options: FarOptions, make: Callable[[str, FarOptions], "Storage"]):
-        """make: gives the storage for a path or URL."""
+        """Set up the storage; `make` returns the storage for another path or URL."""
         self.path, self.options, self.make = path, options, make
 
     def manifest(self) -> bytes:
-        """The bytes of the manifest, at most SIZE_MAX + 1 of them."""
+        """Return the bytes of the manifest, at most SIZE_MAX + 1 of them."""
         path = self.locate(MANIFEST)
         try:
             with io.BufferedReader(open_regular(path)) as file:
                 return file.read(SIZE_MAX + 1)
         except MissingError:
-            raise MissingError(absence(self.path), self.path) from None
+            raise MissingError(reason_missing(self.path), self.path) from None
         except OSError as error:
             raise Error(f"cannot be read: {error}", path) from error
 
     def locate(self, name: str) -> str:
-        """The path of a file, as messages name it. name: relative to the dataset, with slashes."""
+        """Return the path of a file for messages. name: relative to the dataset, with slashes."""
         return os.path.join(self.path, *name.split("/"))
 
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
-        """A file that the manifest lists, after comparing its size; see far storages about its checksum."""
+        """Open a file that the manifest lists, after comparing its size; a remote storage also compares its checksum."""
         path = self.locate(name)
         file = MappedFile(path)
         if file.size != entry.bytes:
@@ -70,26 +73,28 @@ class Storage:
         return file
 
     def shards(self, manifest: "Manifest", block_checksum: np.ndarray, fields: List[str]) -> Opener:
-        """What opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the names of those that will be read."""
+        """Return a function that opens the dataset's shards. block_checksum: the checksums of their blocks. fields: the fields that will be read."""
         return lambda number, share: MappedFile(self.locate(manifest.shard_name(number)), share)
 
     def wait(self, tried: int) -> None:
-        """Waits before wrong bytes are read again."""
+        """Wait before wrong bytes are read again; nothing to do for a local file."""
 
-    def told(self, name: str) -> str:
-        """What is to be said of a file whose bytes stay wrong."""
+    def wrong_bytes_note(self, name: str) -> str:
+        """Return what a message adds about a file whose bytes stay wrong."""
         return ""
 
     def forget(self, name: str) -> None:
-        """What is here of a compressed shard that lies far away was wrong: it is fetched again when it is used next."""
+        """Drop what is here of a compressed remote shard, because it was wrong: the next use fetches it again."""
 
     def source(self, path: str) -> str:
-        """The path of a view's source, of which the view's manifest has the path relative to the view."""
+        """Return the path of a view's source; the view's manifest has the path relative to the view."""
         return path if "://" in path else os.path.normpath(os.path.join(os.path.realpath(self.path), path))
 
     def at(self, path: str) -> "Storage":
-        """The storage of another dataset, given by its path, with the same options. Those of storage_options that name no host are for that
-        of this dataset. OptionError: this dataset has none, so that it is not known whom they are for.
+        """Return the storage of another dataset, given by its path, with the same options.
+
+        Entries of storage_options that name no host apply to the host of this dataset. Raises OptionError if this dataset has no host, because
+        then it is unknown to whom the credentials belong.
         """
         access = self.options.access
         if is_url(path) and not (self.far and origin_of(path) == origin_of(self.path)):
@@ -100,15 +105,15 @@ class Storage:
         return self.make(path, self.options._replace(access=access))
 
     def given(self) -> Dict[str, Any]:
-        """The options of bload.open that it was made with."""
+        """Return the options of bload.open that it was made with."""
         return self.options.given()
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Release what it holds."""
 
 
-def absence(path: str) -> str:
-    """Why a path is not a dataset, and which directory may be meant."""
+def reason_missing(path: str) -> str:
+    """Return why a path is not a dataset, and which directory may be meant."""
     if not os.path.exists(path):
         return "no such dataset"
     parent = os.path.dirname(path)

@@ -31,8 +31,8 @@ class Places(NamedTuple):
     end: np.ndarray
 
 
-class Store(Protocol):
-    """A dataset as those see it who read stored steps. Dataset implements it; see there for each method."""
+class BlockStore(Protocol):
+    """The interface by which stored steps are read. Dataset implements it and documents each method."""
     info: Manifest
     agreed: np.ndarray
 
@@ -50,9 +50,10 @@ class Store(Protocol):
     def fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None: ...
 
 
-class Stored(Protocol):
-    """A dataset or a view as blocks and epochs see it; see BaseDataset for each method. Modules import in the order opening, view,
-    dataset, base, epochs, compose, blocks, stored.
+class DatasetLike(Protocol):
+    """A dataset or a view as blocks and epochs see it; BaseDataset documents each method.
+
+    Modules import each other in the order opening, view, dataset, base, epochs, compose, blocks, stored.
     """
     path: str
     checked: bool
@@ -99,4 +100,4 @@ class Stored(Protocol):
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]: ...
 
-    def source_of(self, shard: int) -> Tuple[Store, int]: ...
+    def source_of(self, shard: int) -> Tuple[BlockStore, int]: ...

@@ -1,4 +1,4 @@
-"""Derives the tables of blocks from a plan, and compares stored tables with them."""
+"""Derive the tables of blocks from a plan, and compare stored tables with them."""
 from __future__ import annotations
 
 from typing import Dict
@@ -7,16 +7,16 @@ import numpy as np
 
 from .index import Plan
 
-# Table entries compared with the plan at a time: many blocks cost little more than one.
+# Table entries to compare with the plan at a time: many blocks cost little more than one.
 CHECKED = 1 << 14
 
 
 def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
-    """The tables of blocks first to end if no sequence failed; n blocks.
+    """Return the tables of the n blocks first to end if no sequence failed.
 
     cu_seqlens I32 [n, S + 1], num_sequences I64 [n], sequence I64 [n, S], length I32 [n, S], source_start I64 [n, S].
 
-    DamagedError: the plan is invalid. Its message names block first, which is right only for a single block.
+    Raises DamagedError if the plan is invalid. Its message names block first, which is right only for a single block.
     """
     n, S = end - first, plan.S
     pointers, (sequence, source_start, length, start, _) = plan.of(first, end)
@@ -33,7 +33,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
 
 
 def agree(stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> bool:
-    """Whether stored tables match those of a plan. A failed sequence keeps its place, but not its row and length."""
+    """Return whether stored tables match those of a plan. A failed sequence keeps its slot, but not its row and length."""
     sequence = stored["sequence"]
     there = sequence >= 0
     if not ((sequence == plan["sequence"]) | (sequence == -1)).all():

@@ -8,7 +8,7 @@ ESCAPE = re.compile(rb"\\(x[0-9A-Fa-f]{2}|[tnr\\])?", re.DOTALL)
 
 
 def replacement(match: "re.Match[bytes]") -> bytes:
-    """The byte of an escape. ValueError: it is invalid."""
+    """Return the byte that an escape denotes; raise ValueError if it is invalid."""
     code = match.group(1)
     if code is None:
         raise ValueError("invalid escape")
@@ -16,7 +16,7 @@ def replacement(match: "re.Match[bytes]") -> bytes:
 
 
 def unescape(data: bytes) -> str:
-    """The unescaped text. Bytes that are not UTF-8 become surrogates, as in os.fsdecode. ValueError: invalid escape."""
+    """Return the unescaped text; raise ValueError for an invalid escape. Bytes that are not UTF-8 become surrogates, as in os.fsdecode."""
     if b"\\" in data:
         data = ESCAPE.sub(replacement, data)
         return data.decode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""Fetches ranges of objects: tries again where that may help, with a limit of connections."""
+"""Fetch ranges of objects with a limit of concurrent requests, and try again where that may help."""
 from __future__ import annotations
 
 import os
@@ -10,29 +10,29 @@ from . import arguments
 from .errors import DamagedError, Error, OptionError
 from .objects import StoredObjects
 from .mapping import Bytes
-from .web import Changed, Passing, Reply, WebObjects, origin_of
+from .web import ObjectChanged, Reply, TemporaryFailure, WebObjects, origin_of
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries: doubled each time
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 16.0  # seconds between two tries; the pause doubles each time
 READ_AHEAD = 64 << 20
-# What is fetched in advance at most: this part of a cache with a limit, so that the workers of all ranks do not displace what is not read yet;
-# and this many blocks for each connection, for more does not make them busier.
+# Limits of prefetching: a share of a limited cache, so that the workers of all ranks do not evict what is not read yet;
+# and a number of blocks per connection, because more would not keep the connections busier.
 CACHE_AHEAD, BLOCKS_AHEAD = 1 / 16, 4
 
 
 def is_by_host(name: Any) -> bool:
-    """Whether an entry of storage_options has those of one host: "https://example.org"."""
+    """Return whether an entry of storage_options has the options of one host: "https://example.org"."""
     return isinstance(name, str) and "://" in name
 
 
 class Access(NamedTuple):
-    """How far objects are read; bload.open explains the options."""
+    """How remote objects are read; bload.open documents the options."""
     connections: int = 8
     timeout: float = 30.0
     retries: int = 7
     options: Optional[Dict[str, Any]] = None
 
     def of(self, url: str) -> Dict[str, Any]:
-        """The options for a URL: those of its host, or those of no host."""
+        """Return the options for a URL: those of its host, or those that name no host."""
         options = self.options or {}
         for name, own in options.items():
             if is_by_host(name) and origin_of(name) == origin_of(url):
@@ -40,38 +40,38 @@ class Access(NamedTuple):
         return {name: value for name, value in options.items() if not is_by_host(name)}
 
     def names(self, url: str) -> bool:
-        """Whether there are options of the host of a URL."""
+        """Return whether there are options for the host of a URL."""
         return any(is_by_host(name) and origin_of(name) == origin_of(url) for name in self.options or {})
 
     def elsewhere(self) -> "Access":
-        """Those that are left for another host: those that name their host."""
+        """Return what applies to another host: only the options that name their host."""
         kept = {name: value for name, value in (self.options or {}).items() if is_by_host(name)}
         return self._replace(options=kept or None)
 
 
 class FarOptions(NamedTuple):
-    """The options of bload.open that only matter for what lies far away."""
+    """The options of bload.open that only matter for remote datasets."""
     cache: Optional[str] = None
     cache_size: Optional[int] = None
     read_ahead: int = READ_AHEAD
     access: Access = Access()
 
     def blocks_ahead(self, size: int) -> int:
-        """How many blocks a process fetches in advance, if each brings size bytes here."""
+        """Return how many blocks a process fetches in advance if each needs size bytes."""
         room = self.read_ahead if self.cache_size is None else min(self.read_ahead, int(self.cache_size * CACHE_AHEAD))
         return max(2, min(room // max(1, size), BLOCKS_AHEAD * self.access.connections))
 
     def given(self) -> Dict[str, Any]:
-        """As arguments of bload.open; those that differ from the default."""
+        """Return the arguments of bload.open that differ from the default."""
         access = self.access
-        told = {"cache": self.cache, "cache_size": self.cache_size, "read_ahead": self.read_ahead, "connections": access.connections,
+        given = {"cache": self.cache, "cache_size": self.cache_size, "read_ahead": self.read_ahead, "connections": access.connections,
                 "timeout": access.timeout, "retries": access.retries, "storage_options": access.options}
         usual = {**Access()._asdict(), **FarOptions()._asdict(), "storage_options": None}
-        return {name: value for name, value in told.items() if value != usual[name]}
+        return {name: value for name, value in given.items() if value != usual[name]}
 
 
 def far_options(cache: Any, cache_size: Any, read_ahead: Any, connections: Any, timeout: Any, retries: Any, options: Any) -> FarOptions:
-    """The options, checked. TypeError, OptionError: one is wrong."""
+    """Return the options after checking them; raise TypeError or OptionError if one is wrong."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"storage_options must be a dict, not {arguments.kind(options)}")
     for name, own in (options or {}).items():
@@ -90,6 +90,7 @@ def far_options(cache: Any, cache_size: Any, read_ahead: Any, connections: Any, 
 
 
 class Objects(Protocol):
+    """The interface by which objects are read; WebObjects documents each method."""
     def locate(self, name: str) -> str: ...
 
     def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply: ...
@@ -98,15 +99,15 @@ class Objects(Protocol):
 
 
 def objects_of(url: str, access: Access) -> Objects:
-    """What reads the objects below a URL. OptionError: there is no such thing."""
+    """Return the reader of the objects below a URL; raise OptionError if the URL is malformed."""
     options = access.of(url)
     if origin_of(url).startswith(("http://", "https://")):
         return WebObjects(url, access.timeout, options.get("headers"))
     return StoredObjects(url, access.timeout, options)
 
 
-class Live:
-    """What a process must not share with those that it forks: connections, locks, and counts of what was asked."""
+class ProcessState:
+    """The state of one process, which a forked process must not share: connections, locks and request counts."""
 
     def __init__(self, objects: Objects, access: Access):
         self.objects = objects
@@ -116,7 +117,7 @@ class Live:
         self.requests = self.bytes = 0
 
     def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
-        """As Objects.get, and counted."""
+        """Return the bytes of an object, and count the request."""
         with self.counting:
             self.requests += 1
         reply = self.objects.get(name, begin, end, size)
@@ -126,56 +127,59 @@ class Live:
 
 
 class Transfer:
-    """The objects below a URL. Any number of threads can fetch; a process that was forked makes connections of its own."""
+    """The objects below a URL. Any number of threads can fetch; a forked process makes connections of its own."""
 
     def __init__(self, url: str, access: Access):
         self.url, self.access = url, access
-        self.lives: Dict[int, Live] = {}
-        self.live()  # mistakes in URL and options are told now
+        self.process_states: Dict[int, ProcessState] = {}
+        self.process_state()  # reports mistakes in URL and options early
 
-    def live(self) -> Live:
-        own = self.lives.get(os.getpid())
+    def process_state(self) -> ProcessState:
+        """Return the state of this process."""
+        own = self.process_states.get(os.getpid())
         if own is None:
-            own = Live(objects_of(self.url, self.access), self.access)
-            self.lives[os.getpid()] = own  # those of a parent stay: a file system that goes away would close connections by a loop that is not ours
+            own = ProcessState(objects_of(self.url, self.access), self.access)
+            self.process_states[os.getpid()] = own  # keep the parent's state: deleting it would close connections in its loop
         return own
 
     def locate(self, name: str) -> str:
-        return self.live().objects.locate(name)
+        """Return the URL of an object."""
+        return self.process_state().objects.locate(name)
 
     def fetch(self, name: str, begin: int = 0, end: Optional[int] = None, size: Optional[int] = None) -> Bytes:
-        """Bytes begin to end of an object that should have size bytes; without end all of it.
+        """Return bytes begin to end of an object that should have size bytes; without end all of it.
 
-        MissingError: there is none. DamagedError: it has another size. Error: it cannot be read, or not after all tries.
+        Raises MissingError if it does not exist, DamagedError if it has another size, and Error if it cannot be read, also after all retries.
         """
-        live, retries = self.live(), self.access.retries
+        state, retries = self.process_state(), self.access.retries
         for tried in range(retries + 1):
             try:
-                with live.gate:
-                    reply = live.get(name, begin, end, size)
+                with state.gate:
+                    reply = state.get(name, begin, end, size)
                 break
-            except Changed as error:
+            except ObjectChanged as error:
                 raise DamagedError(f"the object has changed since the dataset was made: {error}", self.locate(name)) from None
-            except Passing as error:
+            except TemporaryFailure as error:
                 if tried == retries:
                     what = f"; {retries + 1} tries" if retries else ""
                     raise Error(f"cannot be fetched: {error}{what}", self.locate(name)) from None
                 pause(tried, error.after)
-        before = live.tags.setdefault(name, reply.tag)
+        before = state.tags.setdefault(name, reply.tag)
         if before != reply.tag:
-            live.tags[name] = f"{before} then {reply.tag}"
+            state.tags[name] = f"{before} then {reply.tag}"
         return reply.data
 
     def state(self, name: str) -> str:
-        """What is known of an object whose bytes are wrong, to be appended to a message."""
-        told = self.live().tags.get(name, "")
-        return f"; it was changed while it was read (ETag {told})" if " then " in told else f" (ETag {told})" if told else ""
+        """Return what a message adds about an object whose bytes are wrong: its ETag, and whether it changed."""
+        tag = self.process_state().tags.get(name, "")
+        return f"; it was changed while it was read (ETag {tag})" if " then " in tag else f" (ETag {tag})" if tag else ""
 
     def close(self) -> None:
-        self.live().objects.close()
+        """Close the connections."""
+        self.process_state().objects.close()
 
 
 def pause(tried: int, least: float = 0) -> None:
-    """Waits before another try: longer each time, and not as long as others do that failed at the same moment."""
+    """Wait before another try: longer each time, and for a random time, so that failed requests are not repeated all at once."""
     most = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** tried)
     time.sleep(max(min(least, 60.0), random.uniform(most / 2, most)))

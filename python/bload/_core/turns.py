@@ -1,13 +1,13 @@
-"""A chat template at work: the token ids of a chat, and which of them are the assistant's.
+"""Tokenize a chat with a chat template, and find which tokens are the assistant's.
 
-Where a template marks what the assistant says, {% generation %}, the mask is that of Transformers. Most templates do not. Then a turn is
-found by rendering parts of the chat, and only where strings prove it:
+If a template marks the assistant's text with {% generation %}, the mask is that of Transformers. Most templates do not. Then a turn is
+found by rendering parts of the chat, and only if strings prove its position:
 
-- It begins where the messages before it, rendered with the generation prompt, end, if the whole text begins with just these.
-- It ends where the messages up to it, rendered, end, if the whole text begins with just these.
+- It begins where the rendered messages before it, with the generation prompt, end, if the whole text has them as a prefix.
+- It ends where the rendered messages up to it end, if the whole text has them as a prefix.
 
-Templates that drop earlier thoughts, or end the last turn in another way, fit one or both not. Then the chat is rendered once more with
-another content of that turn: what the two texts have in common around it, is not the turn.
+If a template drops earlier thoughts, or ends the last turn in another way, one or both of these fail. Then the chat is rendered again with
+another content of that turn: what both texts have in common before and after is outside of the turn.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 from .calls import functions
 from .dates import fixed_date
 from .errors import DependencyError, MissingError, OptionError
-from .habits import USER, Habits
+from .habits import USER, TemplateProbe
 from .losses import NAMES, Found, Losses, unwritten
 from .messages import Chat, Message, Unusable
 from .specials import Specials
@@ -29,7 +29,10 @@ Span = Tuple[int, int]
 
 
 class Tokens(NamedTuple):
-    """ids and mask have the same length. counts: what was changed, lost or left out, by its name. turn: the message, where each has one."""
+    """The token ids and the loss mask of a sequence, of the same length.
+
+    counts: what was changed, lost or left out, by name. turn: the message that is trained on, if each turn has a sequence.
+    """
 
     ids: List[int]
     mask: List[int]
@@ -38,7 +41,7 @@ class Tokens(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What the user chooses. train_on: assistant, last or all; special: parse, split or refuse; losses: kinds that are accepted."""
+    """The user's choices. train_on: assistant, last or all. special: parse, split or refuse. losses: the kinds that are accepted."""
 
     train_on: str = "assistant"
     each: bool = False
@@ -47,17 +50,17 @@ class Choices(NamedTuple):
 
 
 class Template:
-    """The chat template of a model's folder, with its tokenizer. The template sees variables."""
+    """The chat template of a model's folder, with its tokenizer and the variables that the template sees."""
 
     def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices = Choices()):
-        """Loads the tokenizer.
+        """Load the tokenizer.
 
         Parameters
         ----------
         folder : str
             The folder of the model.
         name : str or None
-            Which chat template, where there are several.
+            Which chat template, if there are several.
         variables : dict
             What the template sees; strftime_now is the date that it writes.
         choices : Choices
@@ -77,23 +80,25 @@ class Template:
             self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
                 else before + written
         self.special = sorted(filter(str.strip, self.tokenizer.get_added_vocab()), key=len, reverse=True)
-        # Of special tokens a template writes its own. The post-processor would take spaces from the offsets of byte-level tokenizers.
+        # The template writes special tokens itself. The original post-processor would trim spaces from the offsets of byte-level tokens.
         from tokenizers.processors import ByteLevel
 
         self.tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)
         self.specials = Specials(self.tokenizer, self.source(None) + self.source([{}]), choices.special)
         # Some models have a second template, for chats with tools.
-        self.habits = {with_tools: Habits(self.draw) for with_tools in (False, True)}
-        self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.draw) for with_tools in (False, True)}
+        self.probes = {with_tools: TemplateProbe(self.render_text) for with_tools in (False, True)}
+        self.losses = {with_tools: Losses(self.source([{}] if with_tools else None), self.render_text) for with_tools in (False, True)}
 
     def source(self, tools: Optional[List[Any]]) -> str:
+        """Return the text of the template for chats with or without tools."""
         return str(self.tokenizer.get_chat_template(self.name, tools))
 
-    def draw(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
+    def render_text(self, messages: List[Message], tools: Optional[List[Any]], prompt: bool = False) -> str:
+        """Return the text of messages."""
         return self.render(Chat(messages, [], tools, {}), messages, add_generation_prompt=prompt)
 
     def is_dated(self) -> bool:
-        """Whether the template writes the date of the day."""
+        """Return whether the template writes the current date."""
         if "strftime_now" not in self.source(None) + self.source([{}]):
             return False
         written = self.tokenizer.chat_template
@@ -102,12 +107,12 @@ class Template:
             before = fixed_date(day)
             self.tokenizer.chat_template = {key: before + text for key, text in written.items()} if isinstance(written, dict) \
                 else before + written
-            texts.append(self.habits[False].text([{"role": "user", "content": "?"}, {"role": "assistant", "content": "."}]))
+            texts.append(self.probes[False].text([{"role": "user", "content": "?"}, {"role": "assistant", "content": "."}]))
         self.tokenizer.chat_template = written
         return texts[0] != texts[1]
 
     def sequences(self, chat: Chat) -> List[Tokens]:
-        """The tokens of a chat; with --turns each of every turn of the assistant, and what is before it.
+        """Return the tokens of a chat; with --turns each, those of every turn of the assistant with the messages before it.
 
         Raises
         ------
@@ -128,7 +133,7 @@ class Template:
         return found
 
     def wanted(self, chat: Chat) -> List[int]:
-        """The messages to train on. Unusable: there are none."""
+        """Return the messages to train on; raise Unusable if there are none."""
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         found = [number for number in (turns[-1:] if self.choices.train_on == "last" else turns) if chat.trained[number]]
         if not found:
@@ -136,9 +141,9 @@ class Template:
         return found
 
     def tokens(self, chat: Chat) -> Tokens:
-        """The tokens of one sequence; raises as sequences does."""
+        """Return the tokens of one sequence, or raise Unusable as `sequences` does."""
         counts = Counter({"nulls in arguments and tools, which are removed": chat.nulls})
-        chat = self.habits[bool(chat.tools)].adapted(chat)
+        chat = self.probes[bool(chat.tools)].adapted(chat)
         chat, found = self.specials.prepared(chat)
         counts["special tokens in contents" + {"parse": "", "split": ", which are split into the tokens of a text"}.get(
             self.choices.special, "")] = found
@@ -152,26 +157,26 @@ class Template:
             return self.marked(chat, text, wanted)._replace(counts=counts)
         ids, offsets = self.specials.encode(text)
         turns = [self.spans(chat, text, number, known) for number in wanted]
-        mask, straddling = masked(offsets, sorted(span for spans in turns for span in spans))
+        mask, straddling = mask_of(offsets, sorted(span for spans in turns for span in spans))
         counts["turns that end without an end token, by which a model learns to stop"] = \
             sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
         counts["tokens that straddle a turn's edge, and are not trained on"] = straddling
         return Tokens(ids, mask, counts)
 
     def check_losses(self, chat: Chat, text: str, counts: Dict[str, int]) -> Found:
-        """The losses, of which those that are accepted are counted. Unusable: another one."""
+        """Return the losses after counting the accepted ones; raise Unusable for any other."""
         found = self.losses[bool(chat.tools)].of(chat.messages, chat.tools, text)
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         for kind, number in found.losses:
             if self.choices.each and kind in ("reasoning", "text") and number in turns[:-1]:
-                continue        # a sequence of its own has it
+                continue        # the sequence of that turn contains it
             if kind not in self.choices.losses:
-                raise Unusable(f"lost by the template: {NAMES[kind]}", lost_fault(chat, kind, number, number in turns[:-1]))
+                raise Unusable(f"lost by the template: {NAMES[kind]}", loss_message(chat, kind, number, number in turns[:-1]))
             counts[f"chats or messages that lose {NAMES[kind]}"] = counts.get(f"chats or messages that lose {NAMES[kind]}", 0) + 1
         return found
 
     def marked(self, chat: Chat, text: str, wanted: List[int]) -> Tokens:
-        """The tokens by the marks of the template."""
+        """Return the tokens with the mask that the marks of the template give."""
         turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
         found = self.apply(chat, chat.messages, tokenize=True, return_dict=True, return_assistant_tokens_mask=True,
                            tokenizer_kwargs={"return_offsets_mapping": True})
@@ -179,9 +184,9 @@ class Template:
         if self.choices.special == "split":
             spans = [span for one, span in zip(mask, offsets) if one]
             ids, offsets = self.specials.encode(text)
-            mask = masked(offsets, joined(spans))[0]
+            mask = mask_of(offsets, merged(spans))[0]
         if wanted != turns:
-            # A mark does not say whose it is: it is a turn's from the end of the message before it, to that of the next turn's.
+            # A mark does not say to which turn it belongs: assign it to the turn whose range, from prefix to prefix, contains it.
             ends = dict(zip(turns, turns[1:]))
             spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
             mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, offsets)]
@@ -190,7 +195,7 @@ class Template:
         return Tokens(ids, mask, {})
 
     def prefix(self, chat: Chat, text: str, number: int) -> int:
-        """Where the messages before that of number end in the text; behind the prompt, where they end in another way alone."""
+        """Return where the messages before a message end in the text, with the generation prompt if they do not end there without it."""
         if number == 0:
             return 0
         for prompt in False, True:
@@ -201,8 +206,8 @@ class Template:
                        f"where message {number} begins cannot be proven: the template renders the messages before it in another way alone")
 
     def spans(self, chat: Chat, text: str, number: int, known: Found) -> List[Span]:
-        """Where a message of the assistant lies in the text of the chat. Unusable: not all of it that the template writes is there."""
-        found = self.torn_turn(chat, text, number) if number in known.torn else [self.turn(chat, text, number)]
+        """Return where a message of the assistant is in the text of the chat; raise Unusable if a part that the template writes is elsewhere."""
+        found = self.divided_turn(chat, text, number) if number in known.divided else [self.turn(chat, text, number)]
         written = "".join(text[begin:end] for begin, end in found)
         kinds = [kind for kind, _ in unwritten(chat.messages[number:number + 1], None, written,
                                                [(kind, 0) for kind, lost in known.losses if lost == number])]
@@ -213,7 +218,7 @@ class Template:
         return found
 
     def turn(self, chat: Chat, text: str, number: int) -> Span:
-        """Where a message begins and ends."""
+        """Return where a message begins and ends."""
         before, upto = chat.messages[:number], chat.messages[:number + 1]
         if not before:
             raise Unusable("a turn without a prompt",
@@ -227,7 +232,7 @@ class Template:
             end = len(alone) if text.startswith(alone) else -1
         if begin < 0 or end < 0:
             head, tail = self.around(chat, chat.messages, number)
-            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.opened(chat, head, bare, prompt)):
+            if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.ends_with_prompt(chat, head, bare, prompt)):
                 begin = len(head)
             if end < 0 and text.endswith(tail):
                 end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1], bare, prompt)
@@ -243,8 +248,10 @@ class Template:
         return begin, end
 
     def prompt(self, chat: Chat, before: List[Message], text: str) -> str:
-        """The messages before a turn, with the prompt for it. Templates that have one for turns with thoughts, and another for turns
-        without, say by a variable which it is."""
+        """Return the text of the messages before a turn, with the generation prompt.
+
+        Some templates have two prompts, for turns with and without thoughts, and a variable that selects one.
+        """
         first = self.render(chat, before, add_generation_prompt=True)
         if not text.startswith(first) and "enable_thinking" in self.source(chat.tools):
             for is_thinking in False, True:
@@ -253,8 +260,8 @@ class Template:
                     return other
         return first
 
-    def torn_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
-        """Where a message lies whose content comes behind the results of its calls: the calls, and the content."""
+    def divided_turn(self, chat: Chat, text: str, number: int) -> List[Span]:
+        """Return where a message is whose content follows the results of its calls: the calls, and the content."""
         message = chat.messages[number]
         if message.get("content") and message.get("tool_calls"):
             head, tail = self.around(chat, chat.messages, number)
@@ -266,8 +273,10 @@ class Template:
         raise Unusable("a turn in several places", f"the chat template writes message {number} in several places, with others between")
 
     def header(self, chat: Chat, before: List[Message], prompt: str, content: Any) -> int:
-        """How much the template writes before what the assistant says, where it has no prompt here; it may only be the usual one.
-        Unusable: it is something else."""
+        """Return how many characters the template writes before the assistant's text if it has no generation prompt here.
+
+        Raises Unusable if these characters are not the usual prompt.
+        """
         head, _ = self.around(chat, before + [{"role": "assistant", "content": content}], len(before))
         written = head[len(prompt):]
         if not head.startswith(prompt) or written.strip() and written != self.usual_prompt(chat):
@@ -276,19 +285,19 @@ class Template:
         return len(written) if written.strip() else 0
 
     def usual_prompt(self, chat: Chat) -> str:
-        """What the generation prompt adds to a question."""
-        habits = self.habits[bool(chat.tools)]
-        bare, prompt = habits.text([USER]), habits.text([USER], prompt=True)
+        """Return what the generation prompt adds to a question."""
+        probe = self.probes[bool(chat.tools)]
+        bare, prompt = probe.text([USER]), probe.text([USER], prompt=True)
         return prompt[len(bare):] if prompt.startswith(bare) else ""
 
-    def opened(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
-        """Whether what is before a turn's content ends with all that the generation prompt adds, a special token among it."""
+    def ends_with_prompt(self, chat: Chat, head: str, bare: str, prompt: str) -> bool:
+        """Return whether the text before a turn's content ends with all that the generation prompt adds, including a special token."""
         added = prompt[len(bare):] if prompt.startswith(bare) else ""
         added = added or self.usual_prompt(chat)
         return head.endswith(added) and any(token in added for token in self.special)
 
     def ending(self, tail: str, alone: str, bare: str, prompt: str) -> int:
-        """How much of tail, what the text has after a turn's content, ends the turn; alone is what ends it as the last one."""
+        """Return how many characters of `tail`, the text after a turn's content, end the turn; `alone` ends it as the last turn."""
         if not alone:
             return 0
         common = os.path.commonprefix([tail, alone])
@@ -296,7 +305,7 @@ class Template:
         if stops:
             rest = common[max(stops):]
             return max(stops) + len(rest) - len(rest.lstrip())
-        # The last turn ends with another special token. That of the others is none of a header, as the prompt has them, and one follows.
+        # The last turn ends with another special token. The token that ends the others is in no header, and a special token follows it.
         added = prompt[len(bare):] if prompt.startswith(bare) else prompt
         for at in range(len(common), -1, -1):
             here, last = (next((token for token in self.special if one.startswith(token, at)), "") for one in (tail, alone))
@@ -307,7 +316,7 @@ class Template:
                        "how turns end cannot be proven: the template ends the last one in another way than the others")
 
     def around(self, chat: Chat, messages: List[Message], number: int) -> Tuple[str, str]:
-        """What the template writes before and after the content of a message, which is replaced by another one."""
+        """Return what the template writes before and after the content of a message, found with a placeholder."""
         name = "Placeholder"
         while name in str(messages):
             name += "X"
@@ -320,25 +329,27 @@ class Template:
         return head, tail
 
     def stops(self, turn: str) -> bool:
+        """Return whether a turn ends with a special token."""
         return turn.rstrip().endswith(tuple(self.special))
 
     def render(self, chat: Chat, messages: List[Message], **options: Any) -> str:
+        """Return the text that the template writes for messages."""
         return str(self.apply(chat, messages, tokenize=False, **options))
 
     def apply(self, chat: Chat, messages: List[Message], **options: Any) -> Any:
-        """apply_chat_template. Error: it raises."""
+        """Call apply_chat_template; raise Unusable if it raises."""
         try:
             return self.tokenizer.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
         except MemoryError:
             raise
-        except Exception as error:  # whatever a template, which is a program, may raise
+        except Exception as error:  # a template is a program, and may raise anything
             part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, by which turns are found"
             why = str(error) or type(error).__name__
             raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
 
 
-def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
-    """What to say of a loss."""
+def loss_message(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
+    """Return the message for a loss."""
     if number < 0:
         return f"the chat template does not write the {NAMES[kind]}: --allow-loss {kind} accepts that"
     message = chat.messages[number]
@@ -351,8 +362,8 @@ def lost_fault(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
     return f"{what}{shown}: --allow-loss {kind} accepts that"
 
 
-def joined(spans: List[Span]) -> List[Span]:
-    """Spans in order, where those that touch are one."""
+def merged(spans: List[Span]) -> List[Span]:
+    """Return spans in order, with those that touch merged."""
     out: List[Span] = []
     for begin, end in spans:
         if out and begin <= out[-1][1]:
@@ -362,8 +373,8 @@ def joined(spans: List[Span]) -> List[Span]:
     return out
 
 
-def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:
-    """1 for each token that lies in a span; how many lie there in part only. Both are in order, and spans do not overlap."""
+def mask_of(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], int]:
+    """Return 1 for each token inside a span, else 0, and how many tokens straddle an edge. Tokens and spans are in order."""
     mask, straddling, at = [0] * len(offsets), 0, 0
     for i, (begin, end) in enumerate(offsets):
         while at < len(spans) and spans[at][1] <= begin:
@@ -378,7 +389,7 @@ def masked(offsets: Sequence[Span], spans: Sequence[Span]) -> Tuple[List[int], i
 
 
 def load(folder: str) -> Any:
-    """The tokenizer of a folder."""
+    """Load the tokenizer of a folder."""
     if not os.path.isdir(folder):
         raise MissingError("no such folder", folder)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -399,7 +410,7 @@ def load(folder: str) -> Any:
 
 
 def choose(template: Any, name: Optional[str], folder: str) -> Optional[str]:
-    """The name that apply_chat_template is called with. OptionError: the folder has no template, or none of that name."""
+    """Return the name that apply_chat_template is called with; raise OptionError if the folder has no template of that name."""
     if not template:
         raise OptionError("there is no chat template, neither chat_template.jinja nor chat_template in tokenizer_config.json: "
                           "take the folder of the chat model, or add one", folder)

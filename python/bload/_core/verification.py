@@ -1,4 +1,4 @@
-"""Verifies stored blocks: opens a dataset anew, reads them, and compares every byte with its checksum."""
+"""Verify stored blocks: open a dataset again, read the blocks, and compare every byte with its checksum."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -11,14 +11,14 @@ from .errors import DamagedError
 
 
 class Checked(Protocol):
-    """A dataset that was opened with verify=True; see Dataset for each method."""
+    """A dataset that was opened with verify=True; Dataset documents the method."""
     info: Any
 
     def verify_block(self, i: int) -> None: ...
 
 
 class Run(NamedTuple):
-    """Stored blocks of a shard, ascending, and of each the number of a block that has a part of it. view: the view that these are of, or ""."""
+    """Stored blocks of a shard, ascending, and for each the number of a block that needs it. view: the view of that block, or ""."""
     store: Checked
     blocks: List[int]
     needed_by: List[int]
@@ -26,7 +26,10 @@ class Run(NamedTuple):
 
 
 def numbers_of(blocks: Any, count: int, path: str) -> np.ndarray:
-    """The numbers, each once and ascending: I64 [n]. blocks: any iterable; None: all. TypeError: not integers. IndexError: no such block."""
+    """Return block numbers, each once and ascending: I64 [n]. blocks: any iterable; None: all.
+
+    Raises TypeError if they are not integers, and IndexError if there is no such block.
+    """
     if blocks is None:
         return np.arange(count)
     try:
@@ -41,7 +44,7 @@ def numbers_of(blocks: Any, count: int, path: str) -> np.ndarray:
 
 
 def runs_of(dataset: Any, numbers: Iterable[int]) -> List[Run]:
-    """The stored blocks that blocks are made of, each once, by shards."""
+    """Return the stored blocks of which blocks are made, each once, by shard."""
     stores: Dict[int, Checked] = {}
     found: Dict[Tuple[int, int], Dict[int, int]] = {}
     for number in numbers:
@@ -53,7 +56,7 @@ def runs_of(dataset: Any, numbers: Iterable[int]) -> List[Run]:
 
 
 def verify_run(run: Run) -> None:
-    """DamagedError: a block differs from its checksum."""
+    """Raise DamagedError if a block differs from its checksum."""
     for block, number in zip(run.blocks, run.needed_by):
         try:
             run.store.verify_block(block)
@@ -64,8 +67,8 @@ def verify_run(run: Run) -> None:
 
 
 def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
-    """As BaseDataset.verify. Shards from afar are read side by side, each in its order."""
-    from .opening import open  # which imports this module
+    """Verify blocks as BaseDataset.verify does. Remote shards are read concurrently, each in the order of its blocks."""
+    from .opening import open  # imported here, because opening imports this module
     numbers = numbers_of(blocks, len(dataset), dataset.path)
     plain = {"ids": False, "segment_ids": False, "position_ids": False, "mask": False, "decode": False, "writable": False}
     given = {**dataset.given(), **plain, "cache": None, "cache_size": None}

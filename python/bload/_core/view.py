@@ -19,31 +19,33 @@ from .locator import ROWS, Rows
 from .manifest import INDEX, Manifest, Source
 from .sequences import JoinedSequences
 from .shard import Shard
-from .stored import Places, Store
+from .stored import BlockStore, Places
 
 
 def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
-    """Opens a shard by its number in a view. first: the number of each source's first one."""
+    """Open a shard by its number in a view; `first` has the number of the first shard of each source."""
     source = bisect_right(first, number) - 1
     return openers[source](number - first[source])
 
 
 def shard_from(shard: Callable[[int], Shard], first: int, number: int) -> Shard:
-    """A shard by its number in the source whose first one is `first`."""
+    """Open a shard by its number in the source whose first shard has the number `first`."""
     return shard(first + number)
 
 
 class View(BaseDataset):
-    """A view written by bload view, as bload.open gives it. BaseDataset has its methods; its blocks are like those of a Dataset.
+    """A view that bload view wrote, opened by bload.open; BaseDataset describes the methods.
 
-    Rows of the table, in "sequence" too, count through the sources in order. sources: see Source.
+    Its blocks have the same entries as those of a Dataset. Rows of the table of sequences, and "sequence" in blocks, are numbered
+    continuously through the sources.
 
-    Opening a view also opens its sources. MissingError: one is missing. DamagedError: one is not the dataset of which the view was made.
+    Opening a view also opens its sources. It raises MissingError if one is missing, and DamagedError if one is not the dataset of which the
+    view was made.
     """
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # nothing else tells another plan
+        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # without its checksum, another plan would go unnoticed
         self.plan.check_digest(info.plan_digest, verify)
         self.rows = Rows(self.open_file(ROWS), info)
         self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
@@ -52,13 +54,13 @@ class View(BaseDataset):
         shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
         self.first_row = np.array([source.first_row for source in info.sources])
         self.first_shard: List[int] = shards[:-1]
-        # The same for arrays of sources: the first shard, and how many blocks a shard and steps a block has.
+        # For each source, as arrays: its first shard, its blocks per shard, and its steps per block.
         self.shards = np.array(self.first_shard)
         self.blocks_per_shard = np.array([store.info.blocks_per_shard for store in self.stores])
         self.steps = np.array([store.T for store in self.stores])
-        self.sound = np.zeros(self.rows.entries, np.bool_)  # which entries were compared with the source's index
+        self.sound = np.zeros(self.rows.entries, np.bool_)  # whether each entry was compared with the source's index
         openers = [store.opener(self.resident // min(self.open_shards, shards[-1])) for store in self.stores]
-        # See Dataset; the sources use this cache instead of their own.
+        # As in Dataset; the sources use this cache instead of their own.
         self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
         self.shard = self.opened
         for store, first in zip(self.stores, self.first_shard):
@@ -66,7 +68,7 @@ class View(BaseDataset):
         self.composer = Composer(self, Planned(self.plan))
 
     def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
-        """Opens a source. MissingError: it does not exist. DamagedError: it is another dataset. FormatError: it is a view."""
+        """Open a source: raise MissingError if it does not exist, DamagedError if it is another dataset, FormatError if it is a view."""
         try:
             info = Manifest(self.storage.at(source.path))
         except MissingError as error:
@@ -75,11 +77,11 @@ class View(BaseDataset):
         if info.is_view:
             raise FormatError(f"this is a view, but the sources of a view must be datasets; it is the source \"{source.name}\" of the view "
                               f"{self.path}", source.path)
-        for name, told in recorded.items():
+        for name, expected in recorded.items():
             found = info.files[name].checksum if name in info.files else "missing"
-            if found != told:
+            if found != expected:
                 raise DamagedError(f"the source \"{source.name}\" is not the dataset of which the view {self.path} was made: the checksum of "
-                                   f"{name} is {found}, the view has {told}; make the view anew", source.path)
+                                   f"{name} is {found}, the view has {expected}; make the view anew", source.path)
         for field in {**self.fields, **info.fields}.values():
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
@@ -101,7 +103,7 @@ class View(BaseDataset):
 
     @property
     def sources(self) -> List[Source]:
-        """The sources, in the order of their rows."""
+        """The sources of the view, a list of Source, in the order of their rows."""
         return list(self.info.sources)
 
     def more_html(self) -> List[str]:
@@ -115,7 +117,7 @@ class View(BaseDataset):
     def block(self, i: int) -> Block:
         return self.complete(self.composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[Store, int]]:
+    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return self.composer.needs(i)
 
     def verify_files(self) -> None:
@@ -145,14 +147,14 @@ class View(BaseDataset):
         places = self.places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
         return parts.piece, places, None
 
-    def stored(self, row: int) -> Tuple[Pieces, Places]:
+    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
         entries = self.rows.of(row)
         length, nothing = self.rows.length[entries], np.zeros(len(entries), np.int64)
         pieces = Pieces(np.full(len(entries), row), self.rows.begin(entries), length, nothing)
         return pieces, self.places_of(pieces.sequence, entries, nothing, nothing, length)
 
     def places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
-        """Where `length` steps of entries are, after the first `skip`. DamagedError: the source does not store an entry as it says."""
+        """Return where `length` steps of entries are, after the first `skip`; raise DamagedError if a source does not store an entry."""
         source = np.searchsorted(self.first_row, row, "right") - 1
         unknown = np.flatnonzero(~self.sound[entry])
         if len(unknown) > 0:
@@ -163,7 +165,7 @@ class View(BaseDataset):
         return Places(shard + self.shards[source], step, start, start + length)
 
     def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
-        """DamagedError: the source of a row does not store an entry as rows.safetensors says."""
+        """Raise DamagedError if the source of a row does not store an entry as rows.safetensors says."""
         pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
         for k in np.flatnonzero(np.bincount(source)).tolist():
             here = np.flatnonzero(source == k)

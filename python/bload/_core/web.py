@@ -1,6 +1,7 @@
-"""Objects of an HTTP server, by requests for ranges.
+"""Read objects of an HTTP server by range requests.
 
-The standard library is enough for them, and shows sizes, ranges, ETags and stalls at each answer; other stores are read by fsspec."""
+The standard library suffices, and shows sizes, ranges, ETags and stalls for each response; fsspec reads other stores.
+"""
 from __future__ import annotations
 
 import functools
@@ -22,35 +23,35 @@ from .mapping import Bytes
 REDIRECTS = 5
 RANGE = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
 BLANK = re.compile(r"[\x00-\x20\x7f]")
-SLOWEST = 10 << 10   # bytes a second: an answer that is slower, when the seconds for its beginning are over, counts as stalled
-SLACK = 1 << 20      # bytes that an answer may have beside those that were asked for: its headers, the sizes of chunks
-CHUNK = 64 << 10     # bytes of an answer that are read at a time where they are not kept, or their number is not known
-QUOTED = 100         # letters of what a server says that are quoted
+SLOWEST = 10 << 10   # bytes per second; a slower response counts as stalled after the first `timeout` seconds
+SLACK = 1 << 20      # extra bytes that a response may have: its headers, the sizes of chunks
+CHUNK = 64 << 10     # bytes of a response to read at a time if they are discarded, or their number is unknown
+QUOTED = 100         # how many characters of a server's text are quoted
 PORTS = {"http": 80, "https": 443}
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
-# OpenSSL's codes where no authority that is trusted stands behind a certificate.
+# OpenSSL's codes for a certificate that no trusted authority signed.
 UNKNOWN_AUTHORITY = 18, 19, 20, 21
 
 
-class Passing(Exception):
-    """A request failed in a way that may pass. after: seconds that the server asks to wait."""
+class TemporaryFailure(Exception):
+    """A request failed in a way that may be temporary. after: the seconds that the server asks to wait."""
 
     def __init__(self, fault: str, after: float = 0):
         super().__init__(fault)
         self.after = after
 
 
-class Changed(Exception):
-    """An object is not as long as it was when the dataset was made."""
+class ObjectChanged(Exception):
+    """An object does not have the size that it had when the dataset was made."""
 
 
 class Slow(TimeoutError):
-    """An answer comes too slowly."""
+    """A response arrives too slowly."""
 
 
 class Reply(NamedTuple):
-    """What came. tag: names the state of the object, or ""."""
+    """The bytes of an object. tag: identifies its state, or ""."""
     data: Bytes
     tag: str = ""
 
@@ -63,16 +64,17 @@ class Wanted(NamedTuple):
 
     @property
     def most(self) -> int:
-        """How many bytes an answer may have: a server that does not know ranges sends what is before them, too."""
+        """The most bytes that a response may have: a server without ranges also sends the bytes before them."""
         return (SIZE_MAX if self.end is None else self.end) + SLACK
 
 
 Connection = http.client.HTTPConnection
 
 
-class Limited(io.RawIOBase):
-    """The bytes of an answer as they come from a socket: at most `most`, and not slower than SLOWEST after the first `timeout` seconds. The
-    timeout of a socket alone allows a byte each time, for ever.
+class BoundedReader(io.RawIOBase):
+    """The bytes of a response from a socket: at most `most`, and not slower than SLOWEST after the first `timeout` seconds.
+
+    The timeout of a socket alone would allow a byte each time, for ever.
     """
 
     def __init__(self, raw: Any, most: int, timeout: float):
@@ -97,13 +99,13 @@ class Limited(io.RawIOBase):
         super().close()
 
 
-class Answer(http.client.HTTPResponse):
-    """An answer that is read through Limited."""
+class BoundedResponse(http.client.HTTPResponse):
+    """A response that is read through BoundedReader."""
 
     def __init__(self, sock: Any, *arguments: Any, most: int, timeout: float, **options: Any):
         super().__init__(sock, *arguments, **options)
         fp: Any = self.fp
-        self.limited, self.most = Limited(fp.detach(), SLACK, timeout), most
+        self.limited, self.most = BoundedReader(fp.detach(), SLACK, timeout), most
         self.fp = io.BufferedReader(self.limited)
 
     def begin(self) -> None:
@@ -111,7 +113,7 @@ class Answer(http.client.HTTPResponse):
         self.limited.most = self.most
 
     def body(self, wanted: Wanted) -> Bytes:
-        """The bytes that were wanted, or fewer; nothing if it has others. No more memory is used than for these, whatever it claims."""
+        """Return the bytes that were wanted, or fewer, or none if it has others; allocate no more memory, whatever the response claims."""
         if self.status not in (200, 206):
             self.read(CHUNK)
             return b""
@@ -131,7 +133,7 @@ class Answer(http.client.HTTPResponse):
         return data[:done].toreadonly()
 
     def up_to(self, most: int) -> bytes:
-        """All of it, or at least `most` bytes."""
+        """Return all of it, or at least `most` bytes."""
         data, some = bytearray(), b"-"
         while some and len(data) < most:
             some = self.read(CHUNK)
@@ -142,7 +144,7 @@ class Answer(http.client.HTTPResponse):
 
 
 def room_for(size: int) -> bytearray:
-    """Memory for bytes that are about to come. The system gives it when they do. Error: there is not so much."""
+    """Return memory for bytes that are about to arrive, which the system provides on first use; raise Error if there is too little."""
     try:
         return bytearray(size)
     except (MemoryError, OverflowError):
@@ -150,7 +152,10 @@ def room_for(size: int) -> bytearray:
 
 
 def origin_of(url: str) -> str:
-    """Whom credentials for a URL belong to: scheme, host and port; of object stores the scheme and the bucket. OptionError: it is malformed."""
+    """Return to whom credentials for a URL belong: scheme, host and port; for object stores scheme and bucket.
+
+    Raises OptionError if the URL is malformed.
+    """
     try:
         parts = urlsplit(url)
         port, host = parts.port if parts.scheme in PORTS else None, parts.hostname
@@ -164,9 +169,9 @@ def origin_of(url: str) -> str:
 
 
 def redirected(url: str, location: str) -> str:
-    """Where a redirect leads. Error: to nothing on a web server."""
+    """Return the target of a redirect; raise Error if it is not an HTTP URL."""
     try:
-        # Servers send letters there that a request cannot have.
+        # Servers send characters that a request must not contain.
         target = quote(urljoin(url, location).encode("latin-1", "replace"), safe=string.punctuation)
         origin = origin_of(target)
     except (ValueError, OptionError):
@@ -177,10 +182,10 @@ def redirected(url: str, location: str) -> str:
 
 
 class WebObjects:
-    """Objects below a URL. get can be called by any number of threads; connections are kept open, one for each request at a time.
+    """Objects below a URL. Threads can call get concurrently; connections are kept open, one for each concurrent request.
 
     timeout: seconds without a byte after which a connection counts as stalled. headers: sent with each request to the scheme, host and port of
-    the URL; whoever a redirect leads to gets none of them.
+    the URL; the target of a redirect to another host gets none of them.
     """
 
     def __init__(self, url: str, timeout: float, headers: Optional[Dict[str, str]] = None):
@@ -191,14 +196,14 @@ class WebObjects:
         self.idle: List[Tuple[Tuple[str, str], Connection]] = []
 
     def locate(self, name: str) -> str:
-        """The URL of an object. What follows a question mark stays where it is."""
+        """Return the URL of an object. A query of the base URL stays at the end."""
         parts = urlsplit(self.url)
         return parts._replace(path=f"{parts.path.rstrip('/')}/{quote(name)}").geturl()
 
     def get(self, name: str, begin: int, end: Optional[int], size: Optional[int]) -> Reply:
-        """Bytes begin to end of an object that should have size bytes; without end all of it.
+        """Return bytes begin to end of an object that should have size bytes; without end all of it.
 
-        Passing: another try may help. Changed: it has another size. MissingError, Error: it cannot be read.
+        Raises TemporaryFailure if another try may help, ObjectChanged if the object has another size, and MissingError or Error if it cannot be read.
         """
         url, wanted = self.locate(name), Wanted(begin, end, size)
         asked = {"User-Agent": "bload"} if end is None else {"User-Agent": "bload", "Range": f"bytes={begin}-{end - 1}"}
@@ -213,16 +218,17 @@ class WebObjects:
             url = target
         self.check_status(answer, name)
         if end is not None and answer.status == 200:
-            told = answer.headers.get("Content-Length")
-            if told is not None and told != str(size):
-                raise Changed(f"it has {told[:QUOTED]} bytes, {size} were expected")
+            length = answer.headers.get("Content-Length")
+            if length is not None and length != str(size):
+                raise ObjectChanged(f"it has {length[:QUOTED]} bytes, {size} were expected")
         elif end is not None:
             self.check_range(answer, begin, end, size)
         if end is not None and len(body) != end - begin:
-            raise Passing(f"{len(body)} of {end - begin} bytes came")
+            raise TemporaryFailure(f"{len(body)} of {end - begin} bytes came")
         return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
 
     def check_status(self, answer: http.client.HTTPResponse, name: str) -> None:
+        """Raise an exception for a status that is not a success: MissingError, Error, ObjectChanged or TemporaryFailure."""
         status, url = answer.status, self.locate(name)
         if status in (200, 206):
             return
@@ -232,26 +238,27 @@ class WebObjects:
         if status in (401, 403, 407):
             raise Error(f"access denied: {what}: check credentials, and the permission to read", url)
         if status == 416:
-            raise Changed("it is shorter than it was")
+            raise ObjectChanged("it is shorter than it was")
         if status in PASSING:
-            told = answer.headers.get("Retry-After", "")
-            raise Passing(what, float(told) if told.isdecimal() and len(told) < QUOTED else 0)
+            seconds = answer.headers.get("Retry-After", "")
+            raise TemporaryFailure(what, float(seconds) if seconds.isdecimal() and len(seconds) < QUOTED else 0)
         raise Error(what, url)
 
     @staticmethod
     def check_range(answer: http.client.HTTPResponse, begin: int, end: int, size: Optional[int]) -> None:
+        """Raise ObjectChanged for another size, and TemporaryFailure for another range than the one that was requested."""
         match = RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if match is None:
-            raise Passing("the answer does not say which range it is")
+            raise TemporaryFailure("the answer does not say which range it is")
         if size is not None and match.group(3) not in ("*", str(size)):
-            raise Changed(f"it has {match.group(3)} bytes, {size} were expected")
+            raise ObjectChanged(f"it has {match.group(3)} bytes, {size} were expected")
         if (int(match.group(1)), int(match.group(2)) + 1) != (begin, end):
-            raise Passing(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
+            raise TemporaryFailure(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
 
-    def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[Answer, Bytes]:
-        """The answer to one request, and of its body what is wanted. Passing: the connection failed. Error: there is no memory for it."""
+    def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[BoundedResponse, Bytes]:
+        """Return the response to one request, and the wanted part of its body; raise TemporaryFailure if the connection failed."""
         key, connection, path, kept = self.connection(url)
-        made: Any = functools.partial(Answer, most=wanted.most, timeout=self.timeout)
+        made: Any = functools.partial(BoundedResponse, most=wanted.most, timeout=self.timeout)
         connection.response_class = made
         try:
             try:
@@ -260,10 +267,10 @@ class WebObjects:
             except (http.client.RemoteDisconnected, ConnectionError):
                 if not kept:
                     raise
-                connection.close()  # the server had closed a connection that was kept: it opens again by itself
+                connection.close()  # the server had closed the idle connection: http.client opens a new one
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, BoundedResponse)
             body = answer.body(wanted)
         except Error as error:
             connection.close()
@@ -275,17 +282,17 @@ class WebObjects:
             raise Error(f"its certificate is not trusted: {error.verify_message.rstrip('.')}{hint}", url) from None
         except socket.gaierror as error:
             if error.errno != socket.EAI_NONAME:
-                raise Passing(f"the name server fails: {error.strerror}") from None
+                raise TemporaryFailure(f"the name server fails: {error.strerror}") from None
             raise Error("no host has this name", url) from None
         except Slow as error:
             connection.close()
-            raise Passing(f"the connection stalled: {error}") from None
+            raise TemporaryFailure(f"the connection stalled: {error}") from None
         except TimeoutError:
             connection.close()
-            raise Passing(f"the connection stalled: no byte in {self.timeout:g} s") from None
+            raise TemporaryFailure(f"the connection stalled: no byte in {self.timeout:g} s") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()
-            raise Passing(f"the connection failed: {str(error)[:2 * QUOTED] or type(error).__name__}") from None
+            raise TemporaryFailure(f"the connection failed: {str(error)[:2 * QUOTED] or type(error).__name__}") from None
         if answer.will_close or not answer.isclosed():
             connection.close()
         else:
@@ -293,7 +300,7 @@ class WebObjects:
         return answer, body
 
     def connection(self, url: str) -> Tuple[Tuple[str, str], Connection, str, bool]:
-        """A connection for a URL, the path to ask for, and whether it was used before; proxies are those that the environment names."""
+        """Return a connection for a URL, the path to request, and whether it was used before; proxies come from the environment."""
         parts = urlsplit(url)
         key, path = (parts.scheme, parts.netloc), parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         proxy = None if urllib.request.proxy_bypass(parts.hostname or "") else urllib.request.getproxies().get(parts.scheme)
@@ -310,6 +317,7 @@ class WebObjects:
         return key, self.connect(parts, proxy), path, False
 
     def connect(self, parts: Any, proxy: Optional[str]) -> Connection:
+        """Return a new connection, through a proxy if there is one."""
         kind: Callable[..., Connection] = http.client.HTTPConnection
         if parts.scheme == "https":
             kind = functools.partial(http.client.HTTPSConnection, context=self.context())
@@ -322,11 +330,12 @@ class WebObjects:
         return connection
 
     def context(self) -> ssl.SSLContext:
-        """Which certificates are trusted: those of the system, or of SSL_CERT_FILE. Reading them for each connection would cost more than it."""
+        """Return the trusted certificates, of the system or of SSL_CERT_FILE, cached because reading them costs more than a connection."""
         if self.trusted is None:
             self.trusted = ssl.create_default_context()
         return self.trusted
 
     def close(self) -> None:
+        """Close the idle connections."""
         while self.idle:
             self.idle.pop()[1].close()
