@@ -111,43 +111,32 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
     return BL_OK;
 }
 
-/* Reads a row into the item. A row that is too long is skipped, and its bytes are read all the same: the stream cannot
- * seek. */
-static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
-{
-    const struct bl_text_config *config = item->config;
-    uint8_t chunk[CHUNK_IDS * 8];
-    bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
-    if (npy->columns > config->max_document / (int64_t)npy->type.size)
-        bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    BL_TRY(npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK);
-    for (int64_t done = 0; done < npy->columns;) {
-        size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
-        BL_TRY(npy_read_exactly(npy, chunk, count * npy->type.size, e));
-        BL_TRY(id_numbers_add(item, &npy->type, chunk, count, e));
-        done += (int64_t)count;
-    }
-    return id_numbers_end(item, e);
-}
-
-/* Emits all rows of the array. */
+/* Emits all rows of the array. A row that is too long is skipped, and its bytes are read all the same: the stream
+ * cannot seek. */
 static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
                          void *context, struct bl_error *e)
 {
-    int code = npy_read_header(npy, e);
-    if (code)
-        return code;
+    const struct bl_text_config *config = item->config;
+    uint8_t chunk[CHUNK_IDS * 8];
+    BL_TRY(npy_read_header(npy, e));
     /* Rows without columns would all have the same offset, which must be unique: such a file counts as empty. */
     if (!npy->columns && !npy->is_flat)
         return BL_OK;
     for (int64_t r = 0; r < npy->rows; r++) {
         if (bl_cancelled(cancel))
             return BL_ECANCEL;
-        code = npy_read_row(item, npy, e);
-        if (!code)
-            code = emit(context, item, e);
-        if (code)
-            return code;
+        bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
+        if (npy->columns > config->max_document / (int64_t)npy->type.size)
+            bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
+        BL_TRY(npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK);
+        for (int64_t done = 0; done < npy->columns;) {
+            size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
+            BL_TRY(npy_read_exactly(npy, chunk, count * npy->type.size, e));
+            BL_TRY(id_numbers_add(item, &npy->type, chunk, count, e));
+            done += (int64_t)count;
+        }
+        BL_TRY(id_numbers_end(item, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
@@ -250,24 +239,7 @@ int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
     return code;
 }
 
-/* Opens both files. The caller closes what is open also after an error. */
-static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
-{
-    struct stat status = {0};
-    if (!bl_path_has_suffix(path, ".idx"))
-        return bl_error_set(
-            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
-    m->path = path;
-    m->bin_path = megatron_bin_path(path);
-    if (!m->bin_path)
-        return bl_error_memory(e);
-    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
-    m->idx_bytes = status.st_size;
-    int code = megatron_open_file(m->bin_path, &m->bin, &status, e);
-    m->bin_bytes = status.st_size;
-    return code;
-}
-
+/* Reads the header of the .idx file. BL_EDATA: it is none, or the file has another size than the header says. */
 static int megatron_read_head(struct megatron *m, struct bl_error *e)
 {
     /* The codes of types in Megatron: 1 is uint8, 2 int8, 3 int16, 4 int32, 5 int64, 8 uint16; 6 and 7 are floats. */
@@ -297,6 +269,24 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     return BL_OK;
 }
 
+/* Opens both files, and reads the header. The caller closes what is open also after an error. */
+static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
+{
+    struct stat status = {0};
+    if (!bl_path_has_suffix(path, ".idx"))
+        return bl_error_set(
+            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
+    m->path = path;
+    m->bin_path = megatron_bin_path(path);
+    if (!m->bin_path)
+        return bl_error_memory(e);
+    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
+    m->idx_bytes = status.st_size;
+    BL_TRY(megatron_open_file(m->bin_path, &m->bin, &status, e));
+    m->bin_bytes = status.st_size;
+    return megatron_read_head(m, e);
+}
+
 /* Sets *length (ids) and *at (bytes in the .bin file) to those of sequence s. The next entries are read with it, since
  * sequences are mostly read in order. */
 static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
@@ -316,57 +306,40 @@ static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length
     return code;
 }
 
-/* Adds the bytes of a sequence to *bytes. Skips the item if the sequence lies outside the .bin file, or if the sum
- * exceeds --max-document. */
-static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int64_t s, int64_t *bytes,
-                                   struct bl_error *e)
-{
-    int64_t length = 0, at = 0;
-    BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
-    int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
-    /* A length has 31 bits, so size cannot overflow. */
-    if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
-        return bl_item_skip(item,
-                            "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
-                            length, at, m->bin_bytes);
-    if (size > max - *bytes)
-        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
-    *bytes += size;
-    return BL_OK;
-}
-
-/* Appends the ids of a sequence to the item. megatron_check_sequence accepted the sequence before. */
-static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64_t s, struct bl_error *e)
-{
-    int64_t length = 0, at = 0;
-    int code = megatron_find_sequence(m, s, &length, &at, e);
-    if (code || !length)
-        return code;
-    size_t size = (size_t)length * m->type.size;
-    BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
-    BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
-    return id_numbers_add(item, &m->type, m->data, (size_t)length, e);
-}
-
 /* Makes a row of the sequences from first up to end. offset: of the entry in the .idx file that names the row. The
- * offset of its ids in the .bin file would not be unique, since empty sequences share it. */
+ * offset of its ids in the .bin file would not be unique, since empty sequences share it. Skips the item if a sequence
+ * lies outside the .bin file, or if the sum of the sequences exceeds --max-document. */
 static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t offset, int64_t first, int64_t end,
                              struct bl_error *e)
 {
-    int64_t bytes = 0;
-    int code = BL_OK;
+    int64_t bytes = 0, length = 0, at = 0, max = item->config->max_document;
     bl_item_begin(item, offset);
     /* All sequences are checked before the first id is read: a row is complete, or skipped. */
-    for (int64_t s = first; s < end && !code && item->row.status == BL_ROW_OK; s++)
-        code = megatron_check_sequence(m, item, s, &bytes, e);
-    if (code || item->row.status != BL_ROW_OK)
-        return code;
+    for (int64_t s = first; s < end; s++) {
+        BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
+        /* A length has 31 bits, so size cannot overflow. */
+        int64_t size = length * (int64_t)m->type.size;
+        if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
+            return bl_item_skip(item,
+                                "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
+                                length, at, m->bin_bytes);
+        if (size > max - bytes)
+            return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
+        bytes += size;
+    }
     if (!bytes)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    code = bl_item_add_marks(item, &item->config->prepared.begin, e);
-    for (int64_t s = first; s < end && !code; s++)
-        code = megatron_add_sequence(m, item, s, e);
-    return code ? code : id_numbers_end(item, e);
+    BL_TRY(bl_item_add_marks(item, &item->config->prepared.begin, e));
+    for (int64_t s = first; s < end; s++) {
+        BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
+        if (!length)
+            continue;
+        size_t size = (size_t)length * m->type.size;
+        BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
+        BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
+        BL_TRY(id_numbers_add(item, &m->type, m->data, (size_t)length, e));
+    }
+    return id_numbers_end(item, e);
 }
 
 /* Emits one row for each sequence. */
@@ -377,11 +350,8 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, con
         /* Asking once for each window of the index is often enough. */
         if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
-        int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);
-        if (!code)
-            code = emit(context, item, e);
-        if (code)
-            return code;
+        BL_TRY(megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
@@ -408,21 +378,18 @@ static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, st
     return code;
 }
 
-/* Returns BL_EDATA for entry `entry` with the value `is`. hint: the option that reads the file nevertheless, or "". */
-static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
-                                     struct bl_error *e)
+/* Checks that `is` is a possible value of entry d of the document index after an entry of the value `before`: the first
+ * entry is 0, the last one is the number of sequences, and entries never decrease. BL_EDATA: it is none. hint: the
+ * option that reads the file nevertheless, or "". */
+static int megatron_check_entry(const struct megatron *m, int64_t d, int64_t before, int64_t is, const char *hint,
+                                struct bl_error *e)
 {
+    if (is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences))
+        return BL_OK;
     return bl_error_set(e, BL_EDATA,
                         "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
                         " sequences, and never back%s",
-                        entry, is, m->sequences, hint);
-}
-
-/* Returns true if `is` is a possible value of entry d after an entry of the value `before`: the first entry is 0, the
- * last one is the number of sequences, and entries never decrease. */
-static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
-{
-    return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
+                        d, is, m->sequences, hint);
 }
 
 /* Emits one row for each document. The document of entry d - 1 ends where entry d begins, so there is one row fewer
@@ -435,16 +402,16 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
         return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
         BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e));
-        if (!megatron_entry_is_right(m, d, begin, end)) {
+        int code = megatron_check_entry(m, d, begin, end, "", e);
+        if (code) {
             /* The row that is begun here gives the caller the offset of the damage. */
             bl_item_begin(item, megatron_entry_offset(m, d));
-            return megatron_refuse_documents(m, d, end, "", e);
-        }
-        int code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
-        if (d && !code)
-            code = emit(context, item, e);
-        if (code)
             return code;
+        }
+        if (!d)
+            continue;
+        BL_TRY(megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
@@ -454,14 +421,10 @@ int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_ca
 {
     struct megatron m = {.idx = -1, .bin = -1};
     int code = megatron_open(&m, path, e);
-    if (code)
-        goto out;
-    code = megatron_read_head(&m, e);
-    if (code)
-        goto out;
-    code = item->config->megatron == BL_MEGATRON_DOCUMENT ? megatron_read_documents(&m, item, cancel, emit, context, e)
-                                                          : megatron_read_sequences(&m, item, cancel, emit, context, e);
-out:
+    if (!code)
+        code = item->config->megatron == BL_MEGATRON_DOCUMENT
+                   ? megatron_read_documents(&m, item, cancel, emit, context, e)
+                   : megatron_read_sequences(&m, item, cancel, emit, context, e);
     if (m.idx >= 0)
         close(m.idx);
     if (m.bin >= 0)
@@ -478,52 +441,6 @@ struct bl_megatron_documents {
     struct megatron m;
     bool are_sequences; /* each sequence is a document */
 };
-
-/* Checks that the sequences follow each other without gaps and fill the .bin file. BL_EDATA: they do not; the message
- * names the byte in the .idx file. */
-static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int64_t expected = 0, length = 0, at = 0;
-    for (int64_t s = 0; s < m->sequences; s++) {
-        int code =
-            s % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_sequence(m, s, &length, &at, e);
-        if (code)
-            return code;
-        if (length < 0 || length > (m->bin_bytes - expected) / (int64_t)m->type.size)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
-                                " on, and the .bin file has %" PRId64 " bytes",
-                                MEGATRON_HEAD + 4 * s, s, length, expected, m->bin_bytes);
-        if (at != expected)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
-                                " of the .bin file, and those before it end at %" PRId64
-                                " (without --token-file, the .idx file may have any order)",
-                                MEGATRON_HEAD + 4 * m->sequences + 8 * s, s, at, expected);
-        expected += length * (int64_t)m->type.size;
-    }
-    if (expected == m->bin_bytes)
-        return BL_OK;
-    return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
-                        m->sequences, expected, m->bin_bytes);
-}
-
-/* Checks all entries of the document index. */
-static int megatron_check_entries(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int64_t before = 0, is = 0;
-    if (!m->entries)
-        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
-    for (int64_t d = 0; d < m->entries; d++, before = is) {
-        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e));
-        if (!megatron_entry_is_right(m, d, before, is)) {
-            megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
-            bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
-            return BL_EDATA;
-        }
-    }
-    return BL_OK;
-}
 
 /* Opens the .idx file and reads its header. *documents is set also after an error. */
 static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
@@ -550,14 +467,46 @@ int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_erro
     return code;
 }
 
+/* Checks that the sequences follow each other without gaps and fill the .bin file, and then all entries of the document
+ * index, unless each sequence is a document. Messages name the byte in the .idx file. */
 int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
                                bool sequences, const struct bl_cancel *cancel, struct bl_error *e)
 {
     BL_TRY(documents_open(documents, path, e));
+    struct megatron *m = &(*documents)->m;
+    int64_t expected = 0, length = 0, at = 0, before = 0, is = 0;
     (*documents)->are_sequences = sequences;
-    (*documents)->m.bin_bytes = bin_bytes;
-    int code = megatron_check_bytes(&(*documents)->m, cancel, e);
-    return code || sequences ? code : megatron_check_entries(&(*documents)->m, cancel, e);
+    m->bin_bytes = bin_bytes;
+    for (int64_t s = 0; s < m->sequences; s++) {
+        BL_TRY(s % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL
+                                                            : megatron_find_sequence(m, s, &length, &at, e));
+        if (length < 0 || length > (bin_bytes - expected) / (int64_t)m->type.size)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
+                                " on, and the .bin file has %" PRId64 " bytes",
+                                MEGATRON_HEAD + 4 * s, s, length, expected, bin_bytes);
+        if (at != expected)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
+                                " of the .bin file, and those before it end at %" PRId64
+                                " (without --token-file, the .idx file may have any order)",
+                                MEGATRON_HEAD + 4 * m->sequences + 8 * s, s, at, expected);
+        expected += length * (int64_t)m->type.size;
+    }
+    if (expected != bin_bytes)
+        return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
+                            m->sequences, expected, bin_bytes);
+    if (!sequences && !m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
+    for (int64_t d = 0; !sequences && d < m->entries; d++, before = is) {
+        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e));
+        int code = megatron_check_entry(m, d, before, is, " (--token-file sequences needs none)", e);
+        if (code) {
+            bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
+            return code;
+        }
+    }
+    return BL_OK;
 }
 
 int64_t bl_megatron_documents_count(const struct bl_megatron_documents *documents)
