@@ -112,35 +112,24 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
     return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
 }
 
+static bool counting_has_rows(const struct counting *c)
+{
+    return c->format == BL_TEXT_CSV || c->format == BL_TEXT_TSV;
+}
+
 /* Opens the documents of the input that begin in the bytes [begin, end). The caller closes them. */
 static int counting_open(const struct counting *c, int64_t begin, int64_t end, struct bl_documents **documents,
                          struct bl_error *e)
 {
-    struct bl_division_rule rule = {.places = c->config->prepared.places};
-    switch (c->format) {
-    case BL_TEXT_JSON:
-        rule.by = BL_DIVISION_JSON;
-        break;
-    case BL_TEXT_TSV:
-        rule.mark = '\t';
-        rule.by = BL_DIVISION_ROW;
-        break;
-    case BL_TEXT_CSV:
-        rule.by = BL_DIVISION_ROW;
-        break;
-    case BL_TEXT_PLAIN:
+    struct bl_division_rule rule = {.places = c->config->prepared.places,
+                                    .mark = c->format == BL_TEXT_TSV ? '\t' : '\0',
+                                    .by = c->format == BL_TEXT_JSON ? BL_DIVISION_JSON
+                                          : counting_has_rows(c)    ? BL_DIVISION_ROW
+                                                                    : BL_DIVISION_LINE};
+    if (c->format == BL_TEXT_PLAIN)
         rule = c->config->prepared.rule;
-        break;
-    default:
-        rule.by = BL_DIVISION_LINE;
-    }
     return bl_documents_open(documents, c->chunk->input[c->input].path, &rule, begin, end, c->config->max_document,
                              c->env->cancel, e);
-}
-
-static bool counting_has_rows(const struct counting *c)
-{
-    return c->format == BL_TEXT_CSV || c->format == BL_TEXT_TSV;
 }
 
 /* Reads the first row of a CSV or TSV file, which names the columns, and finds the columns of the keys. *found is
@@ -241,41 +230,28 @@ static int document_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-/* Counts the part of the chunk, and leaves its documents open for the caller, or NULL. On an error, *offset is the
- * byte of the faulty document in the file, or -1 if the whole file is faulty. */
-static int counting_read_part(struct counting *c, struct bl_documents **documents, int64_t *offset, struct bl_error *e)
-{
-    const struct bl_chunk *chunk = c->chunk;
-    bool has_columns = true;
-    int code = counting_has_rows(c) && chunk->begin ? counting_reread_columns(c, &has_columns, e) : BL_OK;
-    *offset = -1;
-    if (!code && has_columns)
-        code = counting_open(c, chunk->begin, chunk->end, documents, e);
-    /* A file that cannot be opened has one row, from its first part. */
-    if (code == BL_EDATA && chunk->begin && !*documents)
-        return BL_OK;
-    if (code || !has_columns)
-        return code;
-    if (counting_has_rows(c) && !chunk->begin)
-        code = counting_read_columns(c, *documents, &has_columns, e);
-    if (code || !has_columns)
-        return code;
-    code = counting_read_documents(c, *documents, e);
-    bool is_file = c->format == BL_TEXT_PLAIN && c->config->prepared.rule.by == BL_DIVISION_FILE;
-    *offset = is_file ? -1 : bl_documents_offset(*documents);
-    return code;
-}
-
 /* Counts an input of text. Damage becomes a skipped row behind the rows of sound documents. Of standard input, the
  * rest is read as well, so that its checksum covers all of it. */
 static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
-    int64_t offset;
+    bool has_columns = true, is_file = c->format == BL_TEXT_PLAIN && c->config->prepared.rule.by == BL_DIVISION_FILE;
+    int64_t offset = -1; /* of the faulty document in the file; -1: the whole file is faulty */
     c->item->path = chunk->input[c->input].path;
     c->item->texts = c->item->arrays = 0;
-    int code = counting_read_part(c, &documents, &offset, &fault);
+    int code = counting_has_rows(c) && chunk->begin ? counting_reread_columns(c, &has_columns, &fault) : BL_OK;
+    if (!code && has_columns)
+        code = counting_open(c, chunk->begin, chunk->end, &documents, &fault);
+    /* A file that cannot be opened has one row, from its first part. */
+    if (code == BL_EDATA && chunk->begin && !documents)
+        code = BL_OK;
+    if (!code && documents && counting_has_rows(c) && !chunk->begin)
+        code = counting_read_columns(c, documents, &has_columns, &fault);
+    if (!code && documents && has_columns) {
+        code = counting_read_documents(c, documents, &fault);
+        offset = is_file ? -1 : bl_documents_offset(documents);
+    }
     /* A failed read of the rest is an error of the run, whatever the documents gave. */
     int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)

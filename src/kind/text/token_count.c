@@ -101,12 +101,6 @@ static int index_open(struct index *x, const struct bl_token_file *t, bool seque
                         x->count ? 8 * (x->count - 1) : 0, (end - t->begin) / size, (t->end - t->begin) / size);
 }
 
-static void index_close(struct index *x)
-{
-    bl_megatron_documents_close(x->pair);
-    bl_input_file_close(&x->file);
-}
-
 /* --- counting --------------------------------------------------------------------------------------------------- */
 
 /* The state of reading a file document by document. */
@@ -327,7 +321,8 @@ static int scan_by_index(struct id_scan *s, struct bl_error *e)
     }
     if (!code && found)
         code = scan_emit(s, &d, false, e);
-    index_close(index);
+    bl_megatron_documents_close(index->pair);
+    bl_input_file_close(&index->file);
     free(index);
     return code;
 }
