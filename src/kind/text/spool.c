@@ -564,30 +564,22 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     struct head head = {.key = 0};
     bool good = false;
     int rows = -1, steps = -1;
-    *found = *changed = false;
     int code = spool_open_file(dir, key, "rows", true, &rows, e);
-    if (code || rows < 0)
-        goto out;
-    code = spool_open_file(dir, key, "steps", true, &steps, e);
-    if (code || steps < 0)
-        goto out;
-    code = spool_read_head(rows, key, &head, &good, e);
-    if (code || !good)
-        goto out;
+    if (!code && rows >= 0)
+        code = spool_open_file(dir, key, "steps", true, &steps, e);
+    if (!code && steps >= 0)
+        code = spool_read_head(rows, key, &head, &good, e);
     /* The same contents under other times, such as after a copy of the inputs, are as good. */
-    if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
-        *changed = true;
-        goto out;
-    }
-    code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
-    if (code || !good)
-        goto out;
-    code = spool_has_size(steps, head.steps_bytes, &good, e);
-    if (code || !good)
-        goto out;
-    code = spool_compare(rows, steps, key, inputs, &head, &good, e);
+    *changed =
+        !code && good && head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents);
+    good = good && !*changed;
+    if (!code && good)
+        code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
+    if (!code && good)
+        code = spool_has_size(steps, head.steps_bytes, &good, e);
+    if (!code && good)
+        code = spool_compare(rows, steps, key, inputs, &head, &good, e);
     *found = !code && good;
-out:
     if (rows >= 0)
         close(rows);
     if (steps >= 0)
