@@ -170,24 +170,21 @@ static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text 
     int k = BL_TEXT_KEYS(p);
     bl_same_text_append_column(same, &name);
     int code = bl_buffer_check(&name, e);
-    if (code)
-        goto out;
-    if (k == BL_JSON_KEYS_MAX)
+    if (!code && k == BL_JSON_KEYS_MAX)
         code =
             bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by", BL_JSON_KEYS_MAX);
-    else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
+    else if (!code && (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data)))
         code =
             bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                          (int)same->size, same->key);
-    if (code)
-        goto out;
+    if (code) {
+        bl_buffer_free(&name);
+        return code;
+    }
     /* The name moves to p, which bl_text_release frees. */
     p->same = *same;
     p->same_column = name.data;
-    name = (struct bl_buffer){0};
-out:
-    bl_buffer_free(&name);
-    return code;
+    return BL_OK;
 }
 
 int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct bl_error *e)
@@ -591,15 +588,7 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
 void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
 {
     const struct bl_text_prepared *p = &config->prepared;
-    /* Indexed by enum bl_text_format; the automatic choice adds nothing, since each file decides. */
-    static const char *const format[] = {"",
-                                         " format=jsonl",
-                                         " format=plain",
-                                         " format=npy",
-                                         " format=megatron",
-                                         " format=json",
-                                         " format=csv",
-                                         " format=tsv"};
+
     if (p->tokenizer)
         /* The digest covers the content of the tokenizer, so that its path may change. */
         bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(p->tokenizer));
@@ -619,8 +608,11 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
-    bl_buffer_printf(out, "%s%s%s%s", config->add_special_tokens ? " add-special-tokens" : "",
-                     config->bos ? " bos" : "", config->eos ? " eos" : "", format[config->format]);
+    bl_buffer_printf(out, "%s%s%s", config->add_special_tokens ? " add-special-tokens" : "", config->bos ? " bos" : "",
+                     config->eos ? " eos" : "");
+    /* The automatic choice adds nothing, since each file decides. */
+    if (config->format != BL_TEXT_AUTO)
+        bl_buffer_printf(out, " format=%s", format_choices[config->format]);
     if (config->fim.given) {
         bl_buffer_text(out, " fim=");
         bl_option_fim.format(NULL, &config->fim, out);
