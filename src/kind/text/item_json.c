@@ -72,19 +72,6 @@ static void field_value_of_text(struct bl_json_value *value)
         *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
 }
 
-/* Reads a value as F64: a finite number, or true and false as 1 and 0. Returns false for other values, and for an
- * integer that F64 would round, such as 2^53 + 1: identifiers must not change silently. */
-static bool field_value_read_number(const struct bl_json_value *value, double *number)
-{
-    int64_t whole;
-    if (!element_read_double(value, number))
-        return false;
-    if (!element_is_integer(value))
-        return true;
-    return bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && *number < 0x1p63 &&
-           (int64_t)*number == whole;
-}
-
 /* Appends an element that is no plain integer in the range of the type: an integer that is written as 1.0 or 1e3, or as
  * true or false. Returns false if the type cannot hold it. */
 static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t min, int64_t max,
@@ -300,21 +287,26 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
     return bl_buffer_check(&item->text, e);
 }
 
-/* Joins the texts of several keys with the text of --join, and encodes the result. A document whose texts are all empty
- * is empty, whatever stands between them. */
-static int item_join_texts(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
-                           struct bl_error *e)
+/* Reads the value of the text's key: a string to encode, or an array of ids. With several keys, all values are strings,
+ * which are joined with the text of --join. A document whose texts are all empty is empty, whatever stands between
+ * them. */
+static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                          struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    size_t sum = 0;
+    const char *text;
+    size_t size, sum = 0;
+    item->arrays += !p->texts && value->type == BL_JSON_ARRAY;
+    if (!p->texts && value->type == BL_JSON_ARRAY)
+        return item_read_ids(item, value, e);
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
-        const char *text;
-        size_t size;
         int k = i ? further_text(p, i - 1) : 0;
         if (item_refuses_text(item, k, &value[k]))
             return BL_OK;
         BL_TRY(item_read_string(item, &value[k], &text, &size, line, e));
+        if (!p->texts)
+            return bl_item_encode(item, text, size, e);
         if (item->row.status != BL_ROW_OK)
             return BL_OK;
         if (i)
@@ -324,24 +316,6 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
     }
     BL_TRY(bl_buffer_check(&item->joined, e));
     return bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
-}
-
-/* Reads the value of the text's key: a string to encode, or an array of ids. With several keys, all values are
- * strings. */
-static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
-                          struct bl_error *e)
-{
-    const char *text;
-    size_t size;
-    if (item->config->prepared.texts)
-        return item_join_texts(item, value, line, e);
-    item->arrays += value->type == BL_JSON_ARRAY;
-    if (value->type == BL_JSON_ARRAY)
-        return item_read_ids(item, value, e);
-    if (item_refuses_text(item, 0, value))
-        return BL_OK;
-    BL_TRY(item_read_string(item, value, &text, &size, line, e));
-    return bl_item_encode(item, text, size, e);
 }
 
 /* Adds a value as a column of the table: a string as its text, other values as JSON. Cuts a value to KEPT_MAX bytes and
@@ -373,10 +347,15 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
     const char *name = item->config->prepared.column[k].name;
     struct bl_json_value of_row = *value;
     double number = 0;
+    int64_t whole;
     if (item->is_row)
         field_value_of_text(&of_row);
     value = &of_row;
-    bool found = field_value_read_number(value, &number);
+    bool found = element_read_double(value, &number);
+    /* An integer that F64 would round, such as 2^53 + 1, is refused: identifiers must not change silently. */
+    if (found && element_is_integer(value))
+        found = bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && number < 0x1p63 &&
+                (int64_t)number == whole;
     bl_buffer_byte(&item->extra, '\t');
     if (found && value->type == BL_JSON_WORD)
         bl_buffer_byte(&item->extra, number > 0 ? '1' : '0');
@@ -414,24 +393,6 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
-/* Adds the digest of the text that --dedup-by compares: that of a string, or the JSON of another value. A missing key
- * and null give an empty column, which equals no other. */
-static int item_read_same(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
-{
-    struct bl_json_value text = {.text = ""};
-    size_t lone;
-    bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
-    if (item->row.status == BL_ROW_OK && value->type != BL_JSON_NONE && !is_null)
-        text = *value;
-    if (text.escaped) {
-        item_unescape(item, value, &lone);
-        text.text = item->text.data ? item->text.data : "";
-        text.size = item->text.size;
-    }
-    BL_TRY(bl_buffer_check(&item->text, e));
-    return bl_item_add_digest(item, text.text, text.size, e);
-}
-
 /* Adds the column with the number of trained tokens: of all, or of the first prepared.head ones if that is not 0. The
  * values of all fields were appended to item->values before, field after field. */
 static int item_count_trained(struct bl_item *item, struct bl_error *e)
@@ -462,7 +423,22 @@ int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value,
         BL_TRY(p->column[k].is_number ? item_keep_number(item, k, &value[k], e)
                                       : item_keep_value(item, k, &value[k], e));
     item->row.extra = item->extra.size ? item->extra.data : NULL;
-    BL_TRY(p->same_column ? item_read_same(item, &value[BL_TEXT_KEYS(p) - 1], e) : BL_OK);
+    if (p->same_column) {
+        /* The digest is that of a string, or of the JSON of another value. A missing key and null give an empty column,
+         * which equals no other. */
+        struct bl_json_value same = value[BL_TEXT_KEYS(p) - 1];
+        size_t lone;
+        if (item->row.status != BL_ROW_OK || same.type == BL_JSON_NONE ||
+            (same.type == BL_JSON_WORD && *same.text == 'n'))
+            same = (struct bl_json_value){.text = ""};
+        if (same.escaped) {
+            item_unescape(item, &same, &lone);
+            same.text = item->text.data ? item->text.data : "";
+            same.size = item->text.size;
+        }
+        BL_TRY(bl_buffer_check(&item->text, e));
+        BL_TRY(bl_item_add_digest(item, same.text, same.size, e));
+    }
     if (!p->fields || item->row.status != BL_ROW_OK)
         return bl_item_finish(item, e);
     BL_TRY(bl_item_lay_out(item, e));
