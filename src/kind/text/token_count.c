@@ -21,7 +21,6 @@
 /* Ids that are read at once: 64 KiB to 256 KiB of a file, of which a disk reads one as fast as several smaller pieces.
  */
 #define WINDOW_IDS ((size_t)1 << 15)
-#define INDEX_CHUNK ((int64_t)4096) /* entries of an index that are read at once: 32 KiB */
 
 /* --- index of documents ------------------------------------------------------------------------------------------- */
 
@@ -31,32 +30,23 @@ struct index {
     struct bl_megatron_documents *pair; /* or NULL: */
     const struct bl_token_file *t;      /* of the ids */
     struct bl_input_file file;
-    int64_t count;       /* documents */
-    int64_t first, held; /* entries in memory: the number of the first one, and how many */
-    uint8_t entry[8 * INDEX_CHUNK];
+    int64_t count; /* documents */
+    struct bl_id_table table;
 };
 
 /* Finds the byte of the file at which document i ends. An entry with more tokens than the file has gives a byte behind
  * the end of the file, which index_open reports: the multiplication must not overflow. */
 static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_error *e)
 {
-    static const struct bl_id_number type = {8, false, false};
-    int code = BL_OK;
+    int64_t tokens = 0, size = (int64_t)x->t->type.size, all = (x->t->end - x->t->begin) / size;
     if (x->pair) {
-        code = bl_megatron_documents_end(x->pair, i, end, e);
+        int code = bl_megatron_documents_end(x->pair, i, end, e);
         *end += x->t->begin;
         return code;
     }
-    if (i < x->first || i - x->first >= x->held) {
-        int64_t count = x->count - i < INDEX_CHUNK ? x->count - i : INDEX_CHUNK;
-        code = bl_io_pread(x->file.fd, x->entry, (size_t)count * 8, 8 * i, x->t->index, e);
-        x->first = i;
-        x->held = code ? 0 : count;
-    }
-    int64_t tokens = code ? 0 : bl_id_number_read(&type, x->entry + 8 * (i - x->first));
-    int64_t all = (x->t->end - x->t->begin) / (int64_t)x->t->type.size;
-    *end = x->t->begin + (tokens <= all ? tokens : all + 1) * (int64_t)x->t->type.size;
-    return code;
+    BL_TRY(bl_id_table_read(&x->table, x->file.fd, x->t->index, i, &tokens, e));
+    *end = x->t->begin + (tokens <= all ? tokens : all + 1) * size;
+    return BL_OK;
 }
 
 /* Opens the index, and checks that the documents follow each other without gaps, up to the end of the ids. The caller
@@ -78,12 +68,15 @@ static int index_open(struct index *x, const struct bl_token_file *t, bool seque
     int64_t bytes = x->file.status.st_size;
     if (!S_ISREG(x->file.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
-    x->count = bytes / 8;
+    x->table.type = (struct bl_id_number){8, false, false};
+    x->table.count = x->count = bytes / 8;
     if (bytes % 8)
         return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": cut off: an entry has 8 bytes", bytes - bytes % 8);
     int64_t size = (int64_t)t->type.size, before = t->begin, end = before;
     for (int64_t i = 0; i < x->count; i++, before = end) {
-        BL_TRY(i % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : index_find_end(x, i, &end, e));
+        if (i % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        BL_TRY(index_find_end(x, i, &end, e));
         if (end > t->end)
             return bl_error_set(e, BL_EDATA,
                                 "byte %" PRId64 ": document %" PRId64 " ends behind the last of the %" PRId64 " tokens",
