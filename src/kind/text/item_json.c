@@ -226,22 +226,6 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
     return bl_item_end_ids(item, e);
 }
 
-/* Skips the item and returns true if the text of key k cannot be used: it is no string, or there is no tokenizer for
- * it. */
-static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
-{
-    bool alone = !item->config->prepared.texts;
-    if (value->type != BL_JSON_STRING) {
-        item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
-        return true;
-    }
-    if (item->encoder || !value->size)
-        return false;
-    item->texts++;
-    item_skip_value(item, k, value, "an array of ids (text needs --tokenizer)");
-    return true;
-}
-
 /* Appends a value of a row with one quote for each two quotes: RFC 4180 doubles the quotes within a value. */
 static void quotes_join(const char *text, size_t size, struct bl_buffer *out)
 {
@@ -302,8 +286,12 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
         int k = i ? further_text(p, i - 1) : 0;
-        if (item_refuses_text(item, k, &value[k]))
-            return BL_OK;
+        if (value[k].type != BL_JSON_STRING)
+            return item_skip_value(item, k, &value[k], p->texts ? "a string" : "a string or an array of ids");
+        if (!item->encoder && value[k].size) {
+            item->texts++;
+            return item_skip_value(item, k, &value[k], "an array of ids (text needs --tokenizer)");
+        }
         BL_TRY(item_read_string(item, &value[k], &text, &size, line, e));
         if (!p->texts)
             return bl_item_encode(item, text, size, e);
@@ -393,25 +381,6 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
-/* Adds the column with the number of trained tokens: of all, or of the first prepared.head ones if that is not 0. The
- * values of all fields were appended to item->values before, field after field. */
-static int item_count_trained(struct bl_item *item, struct bl_error *e)
-{
-    const struct bl_text_prepared *p = &item->config->prepared;
-    const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
-    int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
-    if (!p->trained)
-        return BL_OK;
-    for (int f = 0; f < p->out.count; f++) {
-        data[f] = at;
-        at += (size_t)count * bl_field_step_bytes(&p->out.field[f]);
-    }
-    bl_buffer_byte(&item->extra, '\t');
-    bl_buffer_int(&item->extra, bl_fields_count_trained(&p->out, data, steps));
-    item->row.extra = item->extra.data;
-    return bl_buffer_check(&item->extra, e);
-}
-
 int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
                         struct bl_error *e)
 {
@@ -446,8 +415,22 @@ int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value,
         BL_TRY(item_read_field(item, k, &value[k], e));
     if (item->row.status != BL_ROW_OK)
         return BL_OK;
-    BL_TRY(item_count_trained(item, e));
-    item->row.length = (int64_t)item->ids.count;
+    int64_t count = (int64_t)item->ids.count;
+    if (p->trained) {
+        /* The number of trained tokens: of all, or of the first p->head ones if that is not 0. The values of all fields
+         * were appended to item->values before, field after field. */
+        const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
+        for (int f = 0; f < p->out.count; f++) {
+            data[f] = at;
+            at += (size_t)count * bl_field_step_bytes(&p->out.field[f]);
+        }
+        bl_buffer_byte(&item->extra, '\t');
+        bl_buffer_int(&item->extra,
+                      bl_fields_count_trained(&p->out, data, p->head && p->head < count ? p->head : count));
+        item->row.extra = item->extra.data;
+        BL_TRY(bl_buffer_check(&item->extra, e));
+    }
+    item->row.length = count;
     item->steps = item->values.data;
     item->bytes = item->values.size;
     return BL_OK;
