@@ -282,25 +282,6 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
     return bl_error_pass(e, code, &fault);
 }
 
-/* Sets *empty if no document follows a first part in which no document begins. Whether a file counts as empty must
- * not depend on where it is cut into parts. Blank lines of JSON give no rows, so they are skipped here, too. */
-static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_error *e)
-{
-    struct bl_documents *documents = NULL;
-    struct bl_document document;
-    bool found = true, blank = true;
-    bool lines = c->format == BL_TEXT_JSONL || c->format == BL_TEXT_JSON;
-    int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
-    while (!code && found && blank) {
-        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
-        blank = lines && !document.element && !document.too_long && bl_text_is_blank(document.text, document.size);
-    }
-    if (documents)
-        bl_documents_close(documents);
-    *empty = !found && code != BL_EDATA; /* the part that contains the fault adds a row for it */
-    return code == BL_EDATA ? BL_OK : code;
-}
-
 /* Counts one input of the chunk, or the part of it that the chunk is. */
 static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
@@ -310,10 +291,26 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     bool ids = c->format == BL_TEXT_NPY || c->format == BL_TEXT_MEGATRON || c->format == BL_TEXT_TOKENS;
     BL_TRY(ids ? counting_read_ids(c, path, c->format, e) : counting_read_text(c, chunk, e));
     /* Every file gets at least one row. The first part adds the row of an empty file that is counted in parts. */
-    bool empty = !c->rows && !chunk->begin;
-    if (empty && !ids && chunk->end < chunk->input[c->input].bytes)
-        BL_TRY(counting_rest_is_empty(c, &empty, e));
-    return empty ? document_add_fault(c, -1, BL_REASON_EMPTY, e) : BL_OK;
+    if (c->rows || chunk->begin)
+        return BL_OK;
+    /* A file is empty if no document follows the first part: that must not depend on where the file is cut into parts.
+     * Blank lines of JSON give no rows, so they are skipped here, too. */
+    if (!ids && chunk->end < chunk->input[c->input].bytes) {
+        struct bl_documents *documents = NULL;
+        struct bl_document document;
+        bool found = true, blank = true, lines = c->format == BL_TEXT_JSONL || c->format == BL_TEXT_JSON;
+        int code = counting_open(c, chunk->end, INT64_MAX, &documents, e);
+        while (!code && found && blank) {
+            code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
+            blank = lines && !document.element && !document.too_long && bl_text_is_blank(document.text, document.size);
+        }
+        if (documents)
+            bl_documents_close(documents);
+        /* The part that contains a fault adds a row for it. */
+        if (code || found)
+            return code == BL_EDATA ? BL_OK : code;
+    }
+    return document_add_fault(c, -1, BL_REASON_EMPTY, e);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
