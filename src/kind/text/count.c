@@ -104,12 +104,9 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
 {
     struct counting *c = context;
     c->rows++;
-    int code = bl_item_add_columns(item, e);
-    if (!code)
-        code = c->emit(c->sink, c->input, &item->row, e);
-    if (code || !c->spool)
-        return code;
-    return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
+    BL_TRY(bl_item_add_columns(item, e));
+    BL_TRY(c->emit(c->sink, c->input, &item->row, e));
+    return c->spool ? bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e) : BL_OK;
 }
 
 static bool counting_has_rows(const struct counting *c)
@@ -137,10 +134,8 @@ static int counting_open(const struct counting *c, int64_t begin, int64_t end, s
 static int counting_read_columns(struct counting *c, struct bl_documents *documents, bool *found, struct bl_error *e)
 {
     struct bl_document row;
-    int code = bl_documents_next(documents, &row, found, e);
-    if (code || !*found)
-        return code;
-    return bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e);
+    BL_TRY(bl_documents_next(documents, &row, found, e));
+    return *found ? bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e) : BL_OK;
 }
 
 /* Finds the columns for a later part of a file in the file's first row. *found is false, too, if columns are

@@ -585,8 +585,9 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
     return BL_TEXT_PLAIN;
 }
 
-void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
+void bl_text_sampling(const void *values, struct bl_buffer *out)
 {
+    const struct bl_text_config *config = values;
     const struct bl_text_prepared *p = &config->prepared;
 
     if (p->tokenizer)

@@ -61,13 +61,6 @@ void bl_spool_files_close(struct bl_spool_files *f)
     }
 }
 
-void bl_spool_files_free(struct bl_spool_files *f)
-{
-    bl_spool_files_close(f);
-    free(f->descriptor);
-    *f = (struct bl_spool_files){.descriptor = NULL};
-}
-
 /* --- spool index -------------------------------------------------------------------------------------------------- */
 
 /* The state of adding the rows of a chunk. */
@@ -148,8 +141,10 @@ int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct b
 
 void bl_spool_index_free(struct bl_spool_index *p)
 {
-    if (p->files_open)
-        bl_spool_files_free(p->files_open);
+    if (p->files_open) {
+        bl_spool_files_close(p->files_open);
+        free(p->files_open->descriptor);
+    }
     free(p->files_open);
     free(p->key);
     free(p->segment);

@@ -10,7 +10,6 @@
  */
 #include "kind/text/token_file.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -235,9 +234,8 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
 /* Returns number i of a header of numbers of 32 bits, little endian. */
 static int32_t header_number(const uint8_t *head, size_t i)
 {
-    uint32_t number;
-    memcpy(&number, head + 4 * i, sizeof number);
-    return (int32_t)le32toh(number);
+    static const struct bl_id_number type = {4, true, false};
+    return (int32_t)bl_id_number_read(&type, head + 4 * i);
 }
 
 /* Looks for a header: that of llm.c is read, that of NPY is another format. known: the magic numbers and versions of
