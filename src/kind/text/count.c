@@ -104,38 +104,9 @@ static int counting_add_item(void *context, struct bl_item *item, struct bl_erro
 {
     struct counting *c = context;
     c->rows++;
-    int code = bl_item_add_columns(item, e);
-    if (!code)
-        code = c->emit(c->sink, c->input, &item->row, e);
-    if (code || !c->spool)
-        return code;
-    return bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e);
-}
-
-/* Opens the documents of the input that begin in the bytes [begin, end). The caller closes them. */
-static int counting_open(const struct counting *c, int64_t begin, int64_t end, struct bl_documents **documents,
-                         struct bl_error *e)
-{
-    struct bl_division_rule rule = {.places = c->config->prepared.places};
-    switch (c->format) {
-    case BL_TEXT_JSON:
-        rule.by = BL_DIVISION_JSON;
-        break;
-    case BL_TEXT_TSV:
-        rule.mark = '\t';
-        rule.by = BL_DIVISION_ROW;
-        break;
-    case BL_TEXT_CSV:
-        rule.by = BL_DIVISION_ROW;
-        break;
-    case BL_TEXT_PLAIN:
-        rule = c->config->prepared.rule;
-        break;
-    default:
-        rule.by = BL_DIVISION_LINE;
-    }
-    return bl_documents_open(documents, c->chunk->input[c->input].path, &rule, begin, end, c->config->max_document,
-                             c->env->cancel, e);
+    BL_TRY(bl_item_add_columns(item, e));
+    BL_TRY(c->emit(c->sink, c->input, &item->row, e));
+    return c->spool ? bl_spool_put(c->spool, c->input, &item->row, item->steps, item->bytes, e) : BL_OK;
 }
 
 static bool counting_has_rows(const struct counting *c)
@@ -143,15 +114,28 @@ static bool counting_has_rows(const struct counting *c)
     return c->format == BL_TEXT_CSV || c->format == BL_TEXT_TSV;
 }
 
+/* Opens the documents of the input that begin in the bytes [begin, end). The caller closes them. */
+static int counting_open(const struct counting *c, int64_t begin, int64_t end, struct bl_documents **documents,
+                         struct bl_error *e)
+{
+    struct bl_division_rule rule = {.places = c->config->prepared.places,
+                                    .mark = c->format == BL_TEXT_TSV ? '\t' : '\0',
+                                    .by = c->format == BL_TEXT_JSON ? BL_DIVISION_JSON
+                                          : counting_has_rows(c)    ? BL_DIVISION_ROW
+                                                                    : BL_DIVISION_LINE};
+    if (c->format == BL_TEXT_PLAIN)
+        rule = c->config->prepared.rule;
+    return bl_documents_open(documents, c->chunk->input[c->input].path, &rule, begin, end, c->config->max_document,
+                             c->env->cancel, e);
+}
+
 /* Reads the first row of a CSV or TSV file, which names the columns, and finds the columns of the keys. *found is
  * false for a file without rows. BL_EDATA: a column is missing. */
 static int counting_read_columns(struct counting *c, struct bl_documents *documents, bool *found, struct bl_error *e)
 {
     struct bl_document row;
-    int code = bl_documents_next(documents, &row, found, e);
-    if (code || !*found)
-        return code;
-    return bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e);
+    BL_TRY(bl_documents_next(documents, &row, found, e));
+    return *found ? bl_item_find_columns(c->item, &row, bl_documents_mark(documents), &c->columns, e) : BL_OK;
 }
 
 /* Finds the columns for a later part of a file in the file's first row. *found is false, too, if columns are
@@ -180,39 +164,36 @@ static int counting_read_document(struct counting *c, const struct bl_document *
                                       : bl_item_read_json(c->item, document, blank, e);
 }
 
-/* Reads the file behind the first part until it is known whether the file needs a tokenizer: there is a line of ids,
- * or TEXTS_MAX lines of text, or the file ends. The decision must not depend on where the file is cut into parts.
- * Counts in item->texts and item->arrays. */
-static int counting_read_on(struct counting *c, struct bl_error *e)
-{
-    struct bl_documents *documents;
-    struct bl_document line;
-    bool found = true, blank;
-    int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
-    if (code)
-        return code;
-    while (!code && found && !c->item->arrays && c->item->texts < TEXTS_MAX) {
-        code = bl_documents_next(documents, &line, &found, e);
-        if (!code && found)
-            code = counting_read_document(c, &line, &blank, e);
-    }
-    bl_documents_close(documents);
-    return code == BL_EDATA ? BL_OK : code; /* the part that contains the fault reports it */
-}
-
 /* Refuses a file of JSON that needs a tokenizer if there is none. A single line of text among ids is only skipped,
  * even as the first line; a file that begins with TEXTS_MAX such lines, or has no other lines, needs a tokenizer.
  * Only the first part of a file decides. ended: the part has no more lines. BL_EUSAGE: the file needs a tokenizer. */
 static int counting_check_texts(struct counting *c, bool ended, struct bl_error *e)
 {
-    const struct bl_item *item = c->item;
-    bool judged = !c->chunk->begin && !item->arrays && item->texts >= (ended ? 1 : TEXTS_MAX);
-    if (judged && ended && c->chunk->end < c->chunk->input[c->input].bytes) {
-        int code = counting_read_on(c, e);
-        if (code || item->arrays)
+    struct bl_item *item = c->item;
+    if (c->chunk->begin || item->arrays || item->texts < (ended ? 1 : TEXTS_MAX))
+        return BL_OK;
+    /* Reads the file behind the first part until there is a line of ids, or TEXTS_MAX lines of text, or the file ends:
+     * the decision must not depend on where the file is cut into parts. */
+    if (ended && c->chunk->end < c->chunk->input[c->input].bytes) {
+        struct bl_documents *documents;
+        struct bl_document line;
+        bool found = true, blank;
+        int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
+        if (code)
             return code;
+        while (!code && found && !item->arrays && item->texts < TEXTS_MAX) {
+            code = bl_documents_next(documents, &line, &found, e);
+            if (!code && found)
+                code = counting_read_document(c, &line, &blank, e);
+        }
+        bl_documents_close(documents);
+        /* The part that contains a fault reports it. */
+        if (code && code != BL_EDATA)
+            return code;
+        if (item->arrays)
+            return BL_OK;
     }
-    return judged ? bl_item_refuse_text(e) : BL_OK;
+    return bl_item_refuse_text(e);
 }
 
 /* Counts the documents of a part. BL_EDATA: the file is damaged at bl_documents_offset. BL_ECANCEL: the run is
@@ -225,17 +206,14 @@ static int counting_read_documents(struct counting *c, struct bl_documents *docu
         BL_TRY(bl_documents_next(documents, &document, &found, e));
         if (!found)
             return counting_check_texts(c, true, e);
-        if (n % CANCEL_EVERY == 0 && bl_cancelled(c->env->cancel))
-            return BL_ECANCEL;
-        if (n % CANCEL_EVERY == 0)
+        if (n % CANCEL_EVERY == 0) {
+            if (bl_cancelled(c->env->cancel))
+                return BL_ECANCEL;
             bl_meter_report(c->chunk->meter, c->before + bl_documents_read(documents));
-        int code = counting_read_document(c, &document, &blank, e);
-        if (!code)
-            code = counting_check_texts(c, false, e);
-        if (!code && !blank)
-            code = counting_add_item(c, c->item, e);
-        if (code)
-            return code;
+        }
+        BL_TRY(counting_read_document(c, &document, &blank, e));
+        BL_TRY(counting_check_texts(c, false, e));
+        BL_TRY(blank ? BL_OK : counting_add_item(c, c->item, e));
     }
 }
 
@@ -247,41 +225,28 @@ static int document_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-/* Counts the part of the chunk, and leaves its documents open for the caller, or NULL. On an error, *offset is the
- * byte of the faulty document in the file, or -1 if the whole file is faulty. */
-static int counting_read_part(struct counting *c, struct bl_documents **documents, int64_t *offset, struct bl_error *e)
-{
-    const struct bl_chunk *chunk = c->chunk;
-    bool has_columns = true;
-    int code = counting_has_rows(c) && chunk->begin ? counting_reread_columns(c, &has_columns, e) : BL_OK;
-    *offset = -1;
-    if (!code && has_columns)
-        code = counting_open(c, chunk->begin, chunk->end, documents, e);
-    /* A file that cannot be opened has one row, from its first part. */
-    if (code == BL_EDATA && chunk->begin && !*documents)
-        return BL_OK;
-    if (code || !has_columns)
-        return code;
-    if (counting_has_rows(c) && !chunk->begin)
-        code = counting_read_columns(c, *documents, &has_columns, e);
-    if (code || !has_columns)
-        return code;
-    code = counting_read_documents(c, *documents, e);
-    bool is_file = c->format == BL_TEXT_PLAIN && c->config->prepared.rule.by == BL_DIVISION_FILE;
-    *offset = is_file ? -1 : bl_documents_offset(*documents);
-    return code;
-}
-
 /* Counts an input of text. Damage becomes a skipped row behind the rows of sound documents. Of standard input, the
  * rest is read as well, so that its checksum covers all of it. */
 static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct bl_documents *documents = NULL;
     struct bl_error fault = {0};
-    int64_t offset;
+    bool has_columns = true, is_file = c->format == BL_TEXT_PLAIN && c->config->prepared.rule.by == BL_DIVISION_FILE;
+    int64_t offset = -1; /* of the faulty document in the file; -1: the whole file is faulty */
     c->item->path = chunk->input[c->input].path;
     c->item->texts = c->item->arrays = 0;
-    int code = counting_read_part(c, &documents, &offset, &fault);
+    int code = counting_has_rows(c) && chunk->begin ? counting_reread_columns(c, &has_columns, &fault) : BL_OK;
+    if (!code && has_columns)
+        code = counting_open(c, chunk->begin, chunk->end, &documents, &fault);
+    /* A file that cannot be opened has one row, from its first part. */
+    if (code == BL_EDATA && chunk->begin && !documents)
+        code = BL_OK;
+    if (!code && documents && counting_has_rows(c) && !chunk->begin)
+        code = counting_read_columns(c, documents, &has_columns, &fault);
+    if (!code && documents && has_columns) {
+        code = counting_read_documents(c, documents, &fault);
+        offset = is_file ? -1 : bl_documents_offset(documents);
+    }
     /* A failed read of the rest is an error of the run, whatever the documents gave. */
     int drained = documents ? bl_documents_drain(documents, &c->item->drained, e) : BL_OK;
     if (documents)
@@ -298,9 +263,8 @@ static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, 
 static int counting_read_ids(struct counting *c, const char *path, enum bl_text_format format, struct bl_error *e)
 {
     struct bl_error fault = {0};
-    int code = bl_item_refuse_ids_for_fim(c->config, path, e);
-    if (code)
-        return code;
+    int code;
+    BL_TRY(bl_item_refuse_ids_for_fim(c->config, path, e));
     if (format == BL_TEXT_NPY)
         code = bl_npy_ids_count(c->item, path, c->env->cancel, counting_add_item, c, &fault);
     else if (format == BL_TEXT_MEGATRON)
@@ -313,25 +277,6 @@ static int counting_read_ids(struct counting *c, const char *path, enum bl_text_
     return bl_error_pass(e, code, &fault);
 }
 
-/* Sets *empty if no document follows a first part in which no document begins. Whether a file counts as empty must
- * not depend on where it is cut into parts. Blank lines of JSON give no rows, so they are skipped here, too. */
-static int counting_rest_is_empty(struct counting *c, bool *empty, struct bl_error *e)
-{
-    struct bl_documents *documents = NULL;
-    struct bl_document document;
-    bool found = true, blank = true;
-    bool lines = c->format == BL_TEXT_JSONL || c->format == BL_TEXT_JSON;
-    int code = counting_open(c, c->chunk->end, INT64_MAX, &documents, e);
-    while (!code && found && blank) {
-        code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
-        blank = lines && !document.element && !document.too_long && bl_text_is_blank(document.text, document.size);
-    }
-    if (documents)
-        bl_documents_close(documents);
-    *empty = !found && code != BL_EDATA; /* the part that contains the fault adds a row for it */
-    return code == BL_EDATA ? BL_OK : code;
-}
-
 /* Counts one input of the chunk, or the part of it that the chunk is. */
 static int counting_read_input(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {
@@ -339,15 +284,27 @@ static int counting_read_input(struct counting *c, const struct bl_chunk *chunk,
     c->format = bl_text_format_of(c->config, path);
     c->rows = 0;
     bool ids = c->format == BL_TEXT_NPY || c->format == BL_TEXT_MEGATRON || c->format == BL_TEXT_TOKENS;
-    int code = ids ? counting_read_ids(c, path, c->format, e) : counting_read_text(c, chunk, e);
-    if (code)
-        return code;
+    BL_TRY(ids ? counting_read_ids(c, path, c->format, e) : counting_read_text(c, chunk, e));
     /* Every file gets at least one row. The first part adds the row of an empty file that is counted in parts. */
-    bool empty = !c->rows && !chunk->begin;
-    if (empty && !ids && chunk->end < chunk->input[c->input].bytes)
-        code = counting_rest_is_empty(c, &empty, e);
-    if (code || !empty)
-        return code;
+    if (c->rows || chunk->begin)
+        return BL_OK;
+    /* A file is empty if no document follows the first part: that must not depend on where the file is cut into parts.
+     * Blank lines of JSON give no rows, so they are skipped here, too. */
+    if (!ids && chunk->end < chunk->input[c->input].bytes) {
+        struct bl_documents *documents = NULL;
+        struct bl_document document;
+        bool found = true, blank = true, lines = c->format == BL_TEXT_JSONL || c->format == BL_TEXT_JSON;
+        int code = counting_open(c, chunk->end, INT64_MAX, &documents, e);
+        while (!code && found && blank) {
+            code = bl_cancelled(c->env->cancel) ? BL_ECANCEL : bl_documents_next(documents, &document, &found, e);
+            blank = lines && !document.element && !document.too_long && bl_text_is_blank(document.text, document.size);
+        }
+        if (documents)
+            bl_documents_close(documents);
+        /* The part that contains a fault adds a row for it. */
+        if (code || found)
+            return code == BL_EDATA ? BL_OK : code;
+    }
     return document_add_fault(c, -1, BL_REASON_EMPTY, e);
 }
 
@@ -399,23 +356,18 @@ out:
     return code;
 }
 
-/* Returns a hash of the sizes and times of the files that belong to an input, such as the index of Megatron, or 0. */
-static uint64_t input_stamp_beside(const struct bl_text_config *config, const char *path)
-{
-    enum bl_text_format format = bl_text_format_of(config, path);
-    return format == BL_TEXT_MEGATRON ? bl_megatron_stamp(path)
-           : format == BL_TEXT_TOKENS ? bl_token_file_stamp(path)
-                                      : 0;
-}
-
-/* Returns a hash of the sizes and times of the inputs, and of files that belong to them: the cheap half of a stamp. */
+/* Returns a hash of the sizes and times of the inputs, and of the files that belong to them, such as the index of
+ * Megatron: the cheap half of a stamp. */
 static uint64_t chunk_times(const struct bl_text_config *config, const struct bl_chunk *chunk)
 {
     uint64_t stamp = 0;
     for (int i = 0; i < chunk->inputs; i++) {
         const struct bl_input *input = &chunk->input[i];
+        enum bl_text_format format = bl_text_format_of(config, input->path);
         const uint64_t parts[] = {stamp, (uint64_t)input->bytes, (uint64_t)input->modified,
-                                  input_stamp_beside(config, input->path)};
+                                  format == BL_TEXT_MEGATRON ? bl_megatron_stamp(input->path)
+                                  : format == BL_TEXT_TOKENS ? bl_token_file_stamp(input->path)
+                                                             : 0};
         stamp = XXH3_64bits(parts, sizeof parts);
     }
     return stamp;
@@ -433,26 +385,14 @@ static int chunk_contents(const struct bl_text_config *config, const struct bl_c
         uint64_t parts[] = {*contents, 0, 0};
         if (strcmp(path, "-") == 0)
             continue;
-        int code = bl_content_hash_file(path, &parts[1], e);
-        if (!code && format == BL_TEXT_MEGATRON)
-            code = bl_megatron_content(path, &parts[2], e);
-        if (!code && format == BL_TEXT_TOKENS)
-            code = bl_token_file_content(path, &parts[2], e);
-        if (code)
-            return code;
+        BL_TRY(bl_content_hash_file(path, &parts[1], e));
+        if (format == BL_TEXT_MEGATRON)
+            BL_TRY(bl_megatron_content(path, &parts[2], e));
+        if (format == BL_TEXT_TOKENS)
+            BL_TRY(bl_token_file_content(path, &parts[2], e));
         *contents = bl_content_hash(parts, sizeof parts);
     }
     return BL_OK;
-}
-
-/* Returns BL_EFAIL with a message that names the input, or the inputs that may have changed, and the spool. */
-static int chunk_report_changed(const struct bl_chunk *chunk, const char *spool, struct bl_error *e)
-{
-    char others[40] = "";
-    if (chunk->inputs > 1)
-        snprintf(others, sizeof others, ", or one of the next %d files,", chunk->inputs - 1);
-    return bl_error_set(e, BL_EFAIL, "%s%s changed since the scan: scan again, with another spool than %s",
-                        chunk->input->path, others, spool);
 }
 
 /* Emits a row of the spool: a bl_spool_visit. The steps stay in the spool. */
@@ -482,30 +422,9 @@ static int counting_run(struct counting *c, struct bl_chunk *chunk, struct bl_er
     return code;
 }
 
-/* Looks for the chunk in the spool, and sets chunk->receipt to its key and *stamp to its stamp. *found: it is there
- * and current. *changed: it is there with another stamp. Contents are hashed only if times do not decide, as this
- * reads all files. */
-static int chunk_find(const struct bl_text_config *config, const char *spool, struct bl_chunk *chunk,
-                      struct bl_spool_stamp *stamp, bool *found, bool *changed, struct bl_error *e)
-{
-    *found = *changed = false;
-    *stamp = (struct bl_spool_stamp){.times = chunk_times(config, chunk)};
-    int code = chunk_key(config, chunk, &chunk->receipt, e);
-    if (code)
-        return code;
-    /* Standard input differs in each run. The spool holds the same input only if the table has its rows already. */
-    if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
-        code = bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
-    if (code || *found)
-        return code;
-    code = chunk_contents(config, chunk, &stamp->contents, e);
-    if (code || !*changed || !chunk->again)
-        return code;
-    return bl_spool_find(spool, chunk->receipt, chunk->inputs, *stamp, found, changed, e);
-}
-
-/* The rows of a chunk may be in a table already (chunk->again). The steps must then be those of the table, so an
- * input that has changed since the scan is an error, and rows in the spool are not emitted. */
+/* Looks for the chunk in the spool, and counts it if it is not there. The rows of a chunk may be in a table already
+ * (chunk->again). The steps must then be those of the table, so an input that has changed since the scan is an error,
+ * and rows in the spool are not emitted. */
 int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                         struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
@@ -513,15 +432,29 @@ int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struc
         .config = config, .env = env, .item = &((struct text_counter *)counter)->item, .emit = emit, .sink = sink};
     if (!env->spool)
         return counting_run(&c, chunk, e);
-    bool found, changed;
-    struct bl_spool_stamp stamp;
-    BL_TRY(chunk_find(config, env->spool, chunk, &stamp, &found, &changed, e));
-    if (changed && chunk->again)
-        return chunk_report_changed(chunk, env->spool, e);
-    if (found && chunk->again)
-        return BL_OK;
+    /* found: the spool has the chunk, and it is current; changed: the spool has the chunk with another stamp. */
+    bool found = false, changed = false;
+    struct bl_spool_stamp stamp = {.times = chunk_times(config, chunk)};
+    BL_TRY(chunk_key(config, chunk, &chunk->receipt, e));
+    /* Standard input differs in each run. The spool holds the same input only if the table has its rows already. */
+    if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
+        BL_TRY(bl_spool_find(env->spool, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
+    /* Contents are hashed only if times do not decide, as this reads all files. */
+    if (!found) {
+        BL_TRY(chunk_contents(config, chunk, &stamp.contents, e));
+        if (changed && chunk->again)
+            BL_TRY(bl_spool_find(env->spool, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
+    }
+    if (changed && chunk->again) {
+        char others[40] = "";
+        if (chunk->inputs > 1)
+            snprintf(others, sizeof others, ", or one of the next %d files,", chunk->inputs - 1);
+        return bl_error_set(e, BL_EFAIL, "%s%s changed since the scan: scan again, with another spool than %s",
+                            chunk->input->path, others, env->spool);
+    }
     if (found)
-        return bl_spool_each(env->spool, chunk->receipt, chunk->inputs, counting_replay_row, &c, e);
+        return chunk->again ? BL_OK
+                            : bl_spool_each(env->spool, chunk->receipt, chunk->inputs, counting_replay_row, &c, e);
     BL_TRY(bl_spool_create(&c.spool, env->spool, chunk->receipt, stamp, env->shared, e));
     return counting_run(&c, chunk, e);
 }

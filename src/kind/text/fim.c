@@ -17,7 +17,8 @@ __extension__ typedef unsigned __int128 u128;
 #define DIGITS 6                  /* of a share after the point */
 #define SPM_DEFAULT (MILLION / 2) /* as in Megatron-LM */
 
-static const char *const part_names[BL_FIM_PARTS] = {"prefix", "middle", "suffix"};
+/* The names of the members of the option: first those of the parts. */
+static const char *const member_names[] = {"prefix", "middle", "suffix", "spm", "seed"};
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
@@ -53,31 +54,26 @@ static void share_format(int64_t share, struct bl_buffer *out)
         bl_buffer_printf(out, ".%0*" PRId64, places, part);
 }
 
-/* Parses a seed from 0 to 2^63 - 1. */
-static bool seed_parse(const char *text, size_t size, uint64_t *seed)
-{
-    int64_t number;
-    if (!bl_text_to_int(text, size, 0, INT64_MAX, &number))
-        return false;
-    *seed = (uint64_t)number;
-    return true;
-}
-
 /* Parses a member of the option, such as "spm=0.5". Bit i of *seen is set once name i was given. Returns false if
  * the name is not known or was given before, or if its value is wrong. */
 static bool fim_parse_member(struct bl_fim *fim, const char *text, size_t size, unsigned *seen)
 {
-    static const char *const names[] = {"prefix", "middle", "suffix", "spm", "seed"};
     const char *equals = memchr(text, '=', size);
     size_t name = equals ? (size_t)(equals - text) : size, rest = size - name - (equals != NULL);
-    for (unsigned i = 0; equals && rest && i < sizeof names / sizeof *names; i++) {
-        if (strlen(names[i]) != name || memcmp(names[i], text, name) != 0 || *seen >> i & 1)
+    int64_t seed;
+    for (unsigned i = 0; equals && rest && i < sizeof member_names / sizeof *member_names; i++) {
+        if (strlen(member_names[i]) != name || memcmp(member_names[i], text, name) != 0 || *seen >> i & 1)
             continue;
         *seen |= 1U << i;
         if (i == BL_FIM_PARTS)
             return share_parse(equals + 1, rest, &fim->spm);
-        if (i > BL_FIM_PARTS)
-            return seed_parse(equals + 1, rest, &fim->seed);
+        if (i > BL_FIM_PARTS) {
+            /* A seed is a number from 0 to 2^63 - 1. */
+            if (!bl_text_to_int(equals + 1, rest, 0, INT64_MAX, &seed))
+                return false;
+            fim->seed = (uint64_t)seed;
+            return true;
+        }
         fim->token[i].text = equals + 1;
         fim->token[i].size = rest;
         return true;
@@ -120,7 +116,7 @@ static void fim_format(const struct bl_option *option, const void *value, struct
     if (fim->seed)
         bl_buffer_printf(out, ",seed=%" PRIu64, fim->seed);
     for (int i = 0; i < BL_FIM_PARTS && fim->token[i].text; i++)
-        bl_buffer_printf(out, ",%s=%.*s", part_names[i], (int)fim->token[i].size, fim->token[i].text);
+        bl_buffer_printf(out, ",%s=%.*s", member_names[i], (int)fim->token[i].size, fim->token[i].text);
 }
 
 const struct bl_option_type bl_option_fim = {
@@ -151,20 +147,14 @@ const char *const *bl_fim_family(size_t number)
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the next random number: splitmix64 (Steele and others: Fast splittable pseudorandom number generators,
- * 2014). */
-static uint64_t random_next(uint64_t *state)
+/* Returns the next random number from 0 to n - 1: the upper half of a product of 128 bits. Its bias is below n / 2^64.
+ * The factor comes from splitmix64 (Steele and others: Fast splittable pseudorandom number generators, 2014). */
+static uint64_t random_below(uint64_t *state, uint64_t n)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-/* Returns a random number from 0 to n - 1: the upper half of a product of 128 bits. Its bias is below n / 2^64. */
-static uint64_t random_below(uint64_t *state, uint64_t n)
-{
-    return (uint64_t)((u128)random_next(state) * n >> 64);
+    return (uint64_t)((u128)(z ^ z >> 31) * n >> 64);
 }
 
 int64_t bl_fim_count_characters(const char *text, size_t size)

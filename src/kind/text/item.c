@@ -65,10 +65,10 @@ static void ids_shrink(struct bl_ids *ids)
         bl_ids_free(ids);
 }
 
-/* Frees the large buffers that a large document left. The caller may then release the memory reservation of the
- * document. */
-static void item_shrink(struct bl_item *item)
+void bl_item_begin(struct bl_item *item, int64_t offset)
 {
+    /* Frees the large buffers that a large document left: the caller may then release the memory reservation of the
+     * document. */
     struct bl_buffer *buffer[] = {&item->text, &item->repaired, &item->joined, &item->values};
     for (size_t i = 0; i < sizeof buffer / sizeof *buffer; i++) {
         if (buffer[i]->capacity > HELD_MAX)
@@ -82,11 +82,6 @@ static void item_shrink(struct bl_item *item)
     ids_shrink(&item->ids);
     if (item->encoder)
         bl_encoder_shrink(item->encoder, HELD_MAX);
-}
-
-void bl_item_begin(struct bl_item *item, int64_t offset)
-{
-    item_shrink(item);
     item->ids.count = 0;
     item->bytes = 0;
     item->line = NULL;
@@ -134,10 +129,9 @@ int bl_item_add_id(struct bl_item *item, int64_t id, struct bl_error *e)
 
 int bl_item_add_marks(struct bl_item *item, const struct bl_document_marks *marks, struct bl_error *e)
 {
-    int code = BL_OK;
-    for (int i = 0; i < marks->count && !code; i++)
-        code = bl_item_add_id(item, marks->id[i], e);
-    return code;
+    for (int i = 0; i < marks->count; i++)
+        BL_TRY(bl_item_add_id(item, marks->id[i], e));
+    return BL_OK;
 }
 
 int bl_item_end_ids(struct bl_item *item, struct bl_error *e)
@@ -283,48 +277,6 @@ int bl_item_refuse_ids_for_fim(const struct bl_text_config *config, const char *
                         path);
 }
 
-/* Reserves the memory that the tokenizer takes for a document of size bytes, and waits until it is free. Does nothing
- * without a budget. BL_EUSAGE: the document needs more than the whole budget; the message names its size. */
-static int item_reserve(const struct bl_item *item, size_t size, struct bl_error *e)
-{
-    char text[32];
-    if (!item->reservation || !item->reservation->budget)
-        return BL_OK;
-    int code = bl_reservation_need(item->reservation, bl_encoder_memory(item->encoder, size), e);
-    if (code == BL_EUSAGE)
-        bl_error_prefix(e, "%s: a document of %s", item->path, bl_text_size(text, (int64_t)size));
-    return code;
-}
-
-/* Returns how many bytes a step of the tokenizer may produce from a document of size bytes within the memory that the
- * worker has already: at least twice the size, at most `most`. */
-static size_t item_limit(const struct bl_item *item, size_t size, size_t most)
-{
-    const struct bl_reservation *r = item->reservation;
-    /* Without a budget, only `most` limits a document. */
-    size_t reserved = r && r->budget ? (size_t)((r->included + r->held) / bl_encoder_memory(item->encoder, 1)) : most;
-    size_t limit = reserved > 2 * size ? reserved : 2 * size;
-    return limit < most ? limit : most;
-}
-
-/* Waits for the memory of a document of size bytes that the tokenizer expands to `grown` bytes. The buffers are freed
- * before, since the encoding starts again. BL_EUSAGE: the whole budget is too small; for an expansion by GROWTH or more
- * that holds even if the reservation is not strict. */
-static int item_reserve_growth(struct bl_item *item, size_t size, size_t grown, struct bl_error *e)
-{
-    char text[32], more[32];
-    /* The memory is that of a document of the grown size. */
-    int64_t needed = bl_encoder_memory(item->encoder, grown);
-    bl_encoder_shrink(item->encoder, HELD_MAX);
-    ids_shrink(&item->ids);
-    int code = grown / GROWTH < size ? bl_reservation_need(item->reservation, needed, e)
-                                     : bl_reservation_require(item->reservation, needed, e);
-    if (code == BL_EUSAGE)
-        bl_error_prefix(e, "%s: a document of %s, of which the tokenizer makes %s or more", item->path,
-                        bl_text_size(text, (int64_t)size), bl_text_size(more, (int64_t)grown));
-    return code;
-}
-
 /* Appends the ids of a text, or of a part of it, while they stay below limit. Sets *wanted to 0, or to a limit that may
  * do, if this one is too low. Text that the tokenizer refuses (BL_EDATA) makes the row a skipped one. */
 static int item_try_part(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
@@ -346,58 +298,68 @@ static int item_try_part(struct bl_item *item, const char *text, size_t size, si
     return bl_error_pass(e, code, &fault);
 }
 
-/* Does the work of item_try_part for a document cut by fill-in-the-middle: appends prefix, middle and suffix, and the
- * tokens that announce them, in the order of the form (PSM or SPM). */
-static int item_try_fim(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
-                        struct bl_error *e)
-{
-    const struct bl_fim_draw *fim = &item->fim;
-    const struct bl_fim_element *element = bl_fim_elements(fim->form);
-    /* Byte offsets of prefix, middle and suffix in the text, by enum bl_fim_part. */
-    const size_t begin[] = {0, fim->begin, fim->end}, end[] = {fim->begin, fim->end, size};
-    int code = BL_OK;
-    for (int i = 0; i < BL_FIM_ELEMENTS && !code && !*wanted; i++) {
-        enum bl_fim_part part = element[i].part;
-        code = element[i].is_token ? bl_item_add_id(item, item->config->prepared.fim[part], e)
-                                   : item_try_part(item, text + begin[part], end[part] - begin[part], limit, wanted, e);
-    }
-    return code;
-}
-
-/* Starts the ids of the document again: appends the marks that begin it, then the ids of the text. *wanted is set as by
- * item_try_part. */
+/* Starts the ids of the document again: appends the marks that begin it, then the ids of the text. A document cut by
+ * fill-in-the-middle gets prefix, middle and suffix, and the tokens that announce them, in the order of the form (PSM
+ * or SPM). *wanted is set as by item_try_part. */
 static int item_try(struct bl_item *item, const char *text, size_t size, size_t limit, size_t *wanted,
                     struct bl_error *e)
 {
+    const struct bl_fim_draw *fim = &item->fim;
     item->ids.count = 0;
     *wanted = 0;
     BL_TRY(bl_item_add_marks(item, &item->config->prepared.begin, e));
-    return item->fim.form >= BL_FIM_PSM ? item_try_fim(item, text, size, limit, wanted, e)
-                                        : item_try_part(item, text, size, limit, wanted, e);
+    if (fim->form < BL_FIM_PSM)
+        return item_try_part(item, text, size, limit, wanted, e);
+    const struct bl_fim_element *element = bl_fim_elements(fim->form);
+    /* Byte offsets of prefix, middle and suffix in the text, by enum bl_fim_part. */
+    const size_t begin[] = {0, fim->begin, fim->end}, end[] = {fim->begin, fim->end, size};
+    for (int i = 0; i < BL_FIM_ELEMENTS && !*wanted; i++) {
+        enum bl_fim_part part = element[i].part;
+        BL_TRY(element[i].is_token
+                   ? bl_item_add_id(item, item->config->prepared.fim[part], e)
+                   : item_try_part(item, text + begin[part], end[part] - begin[part], limit, wanted, e));
+    }
+    return BL_OK;
 }
 
 /* Encodes a text, and retries with more memory while the tokenizer expands the text beyond the limit. A text is skipped
- * if it becomes longer than --max-document and than GROWTH times its size, even where the memory would do. */
+ * if it becomes longer than --max-document and than GROWTH times its size, even where the memory would do. BL_EUSAGE:
+ * the whole budget is too small; for an expansion by GROWTH or more that holds even if the reservation is not strict.
+ */
 static int item_encode_text(struct bl_item *item, const char *text, size_t size, struct bl_error *e)
 {
+    struct bl_reservation *r = item->reservation;
     size_t most = size * GROWTH, max = (size_t)item->config->max_document, wanted;
-    char shown[32];
+    char shown[32], more[32];
     /* Every document may grow up to --max-document. */
     most = most > max ? most : max;
-    size_t limit = item_limit(item, size, most);
-    int code = item_try(item, text, size, limit, &wanted, e);
-    while (!code && wanted) {
+    /* Within the memory that the worker has already, a text may grow to at least twice its size. Without a budget, only
+     * `most` limits it. */
+    size_t reserved = r && r->budget ? (size_t)((r->included + r->held) / bl_encoder_memory(item->encoder, 1)) : most;
+    size_t limit = reserved > 2 * size ? reserved : 2 * size;
+    limit = limit < most ? limit : most;
+    BL_TRY(item_try(item, text, size, limit, &wanted, e));
+    while (wanted) {
         if (wanted > most)
             return bl_item_skip(item, "the tokenizer makes more than %s of it (--max-document)",
                                 bl_text_size(shown, (int64_t)most));
         /* Each retry allows at least a quarter more, so that the number of retries stays logarithmic. */
         limit = wanted > limit + limit / 4 ? wanted : limit + limit / 4;
         limit = limit < most ? limit : most;
-        code = item_reserve_growth(item, size, limit, e);
-        if (!code)
-            code = item_try(item, text, size, limit, &wanted, e);
+        /* Waits for the memory of a document of the grown size. The buffers are freed before, since the encoding starts
+         * again. */
+        int64_t needed = bl_encoder_memory(item->encoder, limit);
+        bl_encoder_shrink(item->encoder, HELD_MAX);
+        ids_shrink(&item->ids);
+        int code = limit / GROWTH < size ? bl_reservation_need(r, needed, e) : bl_reservation_require(r, needed, e);
+        if (code == BL_EUSAGE)
+            bl_error_prefix(e, "%s: a document of %s, of which the tokenizer makes %s or more", item->path,
+                            bl_text_size(shown, (int64_t)size), bl_text_size(more, (int64_t)limit));
+        if (code)
+            return code;
+        BL_TRY(item_try(item, text, size, limit, &wanted, e));
     }
-    return code;
+    return BL_OK;
 }
 
 /* Undoes fill-in-the-middle and returns true if the parts of the text contain its tokens, which would mark false
@@ -459,13 +421,18 @@ int bl_item_encode(struct bl_item *item, const char *text, size_t size, struct b
     size_t cut_size = size;
     if (item->config->fim.given)
         item_draw_fim(item, &cut, &cut_size);
-    int code = item_reserve(item, size, e);
-    if (!code)
-        code = item_encode_text(item, cut, cut_size, e);
-    if (!code && item_refuses_fim(item))
-        code = item_encode_text(item, text, size, e);
-    if (code)
-        return code;
+    /* With a budget, the memory that the tokenizer takes for the document is waited for. BL_EUSAGE: the document needs
+     * more than the whole budget. */
+    if (item->reservation && item->reservation->budget) {
+        char shown[32];
+        int code = bl_reservation_need(item->reservation, bl_encoder_memory(item->encoder, size), e);
+        if (code == BL_EUSAGE)
+            bl_error_prefix(e, "%s: a document of %s", item->path, bl_text_size(shown, (int64_t)size));
+        if (code)
+            return code;
+    }
+    BL_TRY(item_encode_text(item, cut, cut_size, e));
+    BL_TRY(item_refuses_fim(item) ? item_encode_text(item, text, size, e) : BL_OK);
     if (item->config->prepared.leaves_specials)
         item->specials = bl_tokenizer_count_plain(item->config->prepared.tokenizer, text, size);
     /* A cut text has had_bos and had_eos from item_draw_fim, so only the end mark is missing. */
@@ -508,18 +475,6 @@ bool bl_item_is_same_text(const struct bl_item *item)
     return p->same_column && p->same.size == strlen("text") && memcmp(p->same.key, "text", p->same.size) == 0;
 }
 
-/* Adds the digest of a document of plain text. Such a document has no keys except "text", which is its content; the
- * kept columns before the digest are empty. */
-static int item_add_plain_digest(struct bl_item *item, const struct bl_document *document, struct bl_error *e)
-{
-    const struct bl_text_prepared *p = &item->config->prepared;
-    if (!bl_item_is_same_text(item))
-        return BL_OK;
-    for (int k = 0; k < p->keeps; k++)
-        bl_buffer_byte(&item->extra, '\t');
-    return bl_item_add_digest(item, document->text, document->size, e);
-}
-
 int bl_item_skip_long(struct bl_item *item)
 {
     char limit[32];
@@ -536,10 +491,14 @@ int bl_item_read_plain(struct bl_item *item, const struct bl_document *document,
         return bl_item_skip_long(item);
     item->row.content = bl_content_hash(text, size);
     BL_TRY(bl_item_repair_utf8(item, &text, &size, document->offset, e));
-    int code = bl_item_encode(item, text, size, e);
-    if (!code)
-        code = bl_item_finish(item, e);
-    if (!code)
-        code = bl_item_add_fim(item, e);
-    return code || item->row.status != BL_ROW_OK ? code : item_add_plain_digest(item, document, e);
+    BL_TRY(bl_item_encode(item, text, size, e));
+    BL_TRY(bl_item_finish(item, e));
+    BL_TRY(bl_item_add_fim(item, e));
+    /* A document of plain text has no keys except "text", which is its content. The kept columns before the digest are
+     * empty. */
+    if (item->row.status != BL_ROW_OK || !bl_item_is_same_text(item))
+        return BL_OK;
+    for (int k = 0; k < item->config->prepared.keeps; k++)
+        bl_buffer_byte(&item->extra, '\t');
+    return bl_item_add_digest(item, document->text, document->size, e);
 }

@@ -22,6 +22,13 @@
 
 #define NUMBER_MAX ((size_t)64) /* bytes of a number's text: the shortest text of any F64 has 24 */
 
+/* Returns true for a number without point or exponent. */
+static bool element_is_integer(const struct bl_json_value *element)
+{
+    return element->type == BL_JSON_NUMBER && !memchr(element->text, '.', element->size) &&
+           !memchr(element->text, 'e', element->size) && !memchr(element->text, 'E', element->size);
+}
+
 /* Reads an element as a double: a number, or true and false as 1 and 0. Returns false for null, for other types, and
  * for numbers that are not finite. */
 static bool element_read_double(const struct bl_json_value *element, double *number)
@@ -65,35 +72,8 @@ static void field_value_of_text(struct bl_json_value *value)
         *value = (struct bl_json_value){.type = BL_JSON_NUMBER, .text = text + plus, .size = size - plus};
 }
 
-/* Reads a value as F64: a finite number, or true and false as 1 and 0. Returns false for other values, and for an
- * integer that F64 would round, such as 2^53 + 1: identifiers must not change silently. */
-static bool field_value_read_number(const struct bl_json_value *value, double *number)
-{
-    int64_t whole;
-    if (!element_read_double(value, number))
-        return false;
-    bool is_whole = value->type == BL_JSON_NUMBER && !memchr(value->text, '.', value->size) &&
-                    !memchr(value->text, 'e', value->size) && !memchr(value->text, 'E', value->size);
-    if (!is_whole)
-        return true;
-    return bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && *number < 0x1p63 &&
-           (int64_t)*number == whole;
-}
-
-/* Reads an element as an integer from min to max, also where it is written as 1.0 or 1e3, or as true or false. */
-static bool element_read_int(const struct bl_json_value *element, int64_t min, int64_t max, int64_t *number)
-{
-    double real;
-    if (element->type == BL_JSON_NUMBER && !memchr(element->text, '.', element->size) &&
-        !memchr(element->text, 'e', element->size) && !memchr(element->text, 'E', element->size))
-        return bl_text_to_int(element->text, element->size, min, max, number);
-    if (!element_read_double(element, &real) || real != trunc(real) || fabs(real) >= 0x1p63)
-        return false;
-    *number = (int64_t)real;
-    return *number >= min && *number <= max;
-}
-
-/* Appends an element that is no plain integer in the range of the type. Returns false if the type cannot hold it. */
+/* Appends an element that is no plain integer in the range of the type: an integer that is written as 1.0 or 1e3, or as
+ * true or false. Returns false if the type cannot hold it. */
 static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t min, int64_t max,
                            const struct bl_json_value *element)
 {
@@ -104,11 +84,18 @@ static bool element_append(struct bl_buffer *out, enum bl_dtype dtype, int64_t m
         bl_buffer_append(out, &narrow, sizeof narrow);
         return isfinite(narrow);
     }
-    if (!element_read_int(element, min, max, &number))
+    if (element_is_integer(element)) {
+        if (!bl_text_to_int(element->text, element->size, min, max, &number))
+            return false;
+    } else {
+        if (!element_read_double(element, &real) || real != trunc(real) || fabs(real) >= 0x1p63)
+            return false;
+        number = (int64_t)real;
+    }
+    if (number < min || number > max)
         return false;
-    bl_buffer_append(
-        out, &number,
-        bl_dtype_size(dtype)); /* the low bytes come first on the little-endian machines that bload supports */
+    /* The low bytes come first on the little-endian machines that bload supports. */
+    bl_buffer_append(out, &number, bl_dtype_size(dtype));
     return true;
 }
 
@@ -164,19 +151,13 @@ static int further_text(const struct bl_text_prepared *p, int i)
     return 1 + p->keeps + p->fields + i;
 }
 
-/* Adds to the reason of a missing key the other meaning that the key may have: a name with a dot in it, or a key of the
- * rows of a table. Only the first line is searched for a table, as one object often fills a whole file. */
-static void item_add_hint(struct bl_item *item, const struct bl_json_key *key, const char *name)
+/* Returns the name of the option that has key k. */
+static const char *key_option(const struct bl_text_prepared *p, int k)
 {
-    size_t size = strlen(name);
-    struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {size}};
-    struct bl_json_value value, table;
-    struct bl_json_fault fault = {0};
-    if (key->parts > 1 && bl_json_scan(item->line, item->line_size, &whole, 1, &value, &fault) && value.type)
-        ADD_REASON(item, "a.b is b within a; with a dot in its name it is a\\.b");
-    else if (item->row.offset <= 0 && bl_json_find_table(item->line, item->line_size, &table))
-        ADD_REASON(item, "an array lies under \"%.*s\": make lines of it (jq -c '.[\"%.*s\"][]')", (int)table.size,
-                   table.text, (int)table.size, table.text);
+    return p->same_column && k == BL_TEXT_KEYS(p) - 1 ? "dedup-by"
+           : !k || k >= further_text(p, 0)            ? "key"
+           : k <= p->keeps                            ? "keep"
+                                                      : "field";
 }
 
 /* Skips the item because the value of key k is missing, or has another type than wanted, such as "a string". */
@@ -184,19 +165,25 @@ static int item_skip_value(struct bl_item *item, int k, const struct bl_json_val
 {
     char name[100];
     struct bl_buffer keys = {0};
-    const struct bl_text_prepared *p = &item->config->prepared;
-    key_print(&p->key[k], name, sizeof name);
+    const struct bl_json_key *key = &item->config->prepared.key[k];
+    key_print(key, name, sizeof name);
     if (value->type != BL_JSON_NONE)
         return bl_item_skip(item, "\"%s\" is %s, not %s", name, bl_json_type_name(value->type), wanted);
     bl_json_append_keys(item->line, item->line_size, KEYS_SHOWN, &keys);
     bl_item_skip(item, "no key \"%s\"", name);
     if (keys.size)
-        ADD_REASON(item, "the %s has %s (--%s)", item->unit, keys.data,
-                   !k || k >= further_text(p, 0) ? "key"
-                   : k <= p->keeps               ? "keep"
-                                                 : "field");
+        ADD_REASON(item, "the %s has %s (--%s)", item->unit, keys.data, key_option(&item->config->prepared, k));
     bl_buffer_free(&keys);
-    item_add_hint(item, &p->key[k], name);
+    /* The key may have another meaning: a name with a dot in it, or a key of the rows of a table. Only the first line
+     * is searched for a table, as one object often fills a whole file. */
+    struct bl_json_key whole = {.parts = 1, .part = {name}, .size = {strlen(name)}};
+    struct bl_json_value found, table;
+    struct bl_json_fault fault = {0};
+    if (key->parts > 1 && bl_json_scan(item->line, item->line_size, &whole, 1, &found, &fault) && found.type)
+        ADD_REASON(item, "a.b is b within a; with a dot in its name it is a\\.b");
+    else if (item->row.offset <= 0 && bl_json_find_table(item->line, item->line_size, &table))
+        ADD_REASON(item, "an array lies under \"%.*s\": make lines of it (jq -c '.[\"%.*s\"][]')", (int)table.size,
+                   table.text, (int)table.size, table.text);
     return BL_OK;
 }
 
@@ -221,42 +208,22 @@ static int item_read_ids(struct bl_item *item, const struct bl_json_value *value
 {
     int64_t id;
     size_t at = 0;
-    int code = bl_item_add_marks(item, &item->config->prepared.begin, e);
-    if (code)
-        return code;
+    BL_TRY(bl_item_add_marks(item, &item->config->prepared.begin, e));
     for (;;) {
         bool found;
-        code = bl_json_next_int(value, &at, &id, &found);
+        int code = bl_json_next_int(value, &at, &id, &found);
         if (code && array_is_chat(value))
             return bl_item_skip(item, "a chat, not ids: python3 -m bload.chat makes ids and loss masks of chats");
         if (code)
             return bl_item_skip(item, "token %zu is no id (a whole number)", item->ids.count);
         if (!found)
             break;
-        code = bl_item_add_id(item, id, e);
-        if (code)
-            return code;
+        BL_TRY(bl_item_add_id(item, id, e));
     }
     if (item->row.status == BL_ROW_OK && item->ids.count == (size_t)item->config->prepared.begin.count)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
     BL_TRY(bl_item_refuse_ids_for_fim(item->config, item->path, e));
     return bl_item_end_ids(item, e);
-}
-
-/* Skips the item and returns true if the text of key k cannot be used: it is no string, or there is no tokenizer for
- * it. */
-static bool item_refuses_text(struct bl_item *item, int k, const struct bl_json_value *value)
-{
-    bool alone = !item->config->prepared.texts;
-    if (value->type != BL_JSON_STRING) {
-        item_skip_value(item, k, value, alone ? "a string or an array of ids" : "a string");
-        return true;
-    }
-    if (item->encoder || !value->size)
-        return false;
-    item->texts++;
-    item_skip_value(item, k, value, "an array of ids (text needs --tokenizer)");
-    return true;
 }
 
 /* Appends a value of a row with one quote for each two quotes: RFC 4180 doubles the quotes within a value. */
@@ -290,9 +257,9 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
     int64_t at = line->offset + (value->text - line->text);
     *text = value->text;
     *size = value->size;
-    int code = bl_item_repair_utf8(item, text, size, at, e);
-    if (code || !value->escaped || item->row.status != BL_ROW_OK)
-        return code;
+    BL_TRY(bl_item_repair_utf8(item, text, size, at, e));
+    if (!value->escaped || item->row.status != BL_ROW_OK)
+        return BL_OK;
     struct bl_json_value repaired = {.text = *text, .size = *size};
     item_unescape(item, &repaired, &lone);
     *text = item->text.data;
@@ -304,23 +271,32 @@ static int item_read_string(struct bl_item *item, const struct bl_json_value *va
     return bl_buffer_check(&item->text, e);
 }
 
-/* Joins the texts of several keys with the text of --join, and encodes the result. A document whose texts are all empty
- * is empty, whatever stands between them. */
-static int item_join_texts(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
-                           struct bl_error *e)
+/* Reads the value of the text's key: a string to encode, or an array of ids. With several keys, all values are strings,
+ * which are joined with the text of --join. A document whose texts are all empty is empty, whatever stands between
+ * them. */
+static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
+                          struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
-    size_t sum = 0;
+    const char *text;
+    size_t size, sum = 0;
+    item->arrays += !p->texts && value->type == BL_JSON_ARRAY;
+    if (!p->texts && value->type == BL_JSON_ARRAY)
+        return item_read_ids(item, value, e);
     bl_buffer_clear(&item->joined);
     for (int i = 0; i <= p->texts; i++) {
-        const char *text;
-        size_t size;
         int k = i ? further_text(p, i - 1) : 0;
-        if (item_refuses_text(item, k, &value[k]))
+        if (value[k].type != BL_JSON_STRING)
+            return item_skip_value(item, k, &value[k], p->texts ? "a string" : "a string or an array of ids");
+        if (!item->encoder && value[k].size) {
+            item->texts++;
+            return item_skip_value(item, k, &value[k], "an array of ids (text needs --tokenizer)");
+        }
+        BL_TRY(item_read_string(item, &value[k], &text, &size, line, e));
+        if (!p->texts)
+            return bl_item_encode(item, text, size, e);
+        if (item->row.status != BL_ROW_OK)
             return BL_OK;
-        int code = item_read_string(item, &value[k], &text, &size, line, e);
-        if (code || item->row.status != BL_ROW_OK)
-            return code;
         if (i)
             bl_buffer_append(&item->joined, p->join, p->join_size);
         bl_buffer_append(&item->joined, text, size);
@@ -328,24 +304,6 @@ static int item_join_texts(struct bl_item *item, const struct bl_json_value *val
     }
     BL_TRY(bl_buffer_check(&item->joined, e));
     return bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
-}
-
-/* Reads the value of the text's key: a string to encode, or an array of ids. With several keys, all values are
- * strings. */
-static int item_read_text(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
-                          struct bl_error *e)
-{
-    const char *text;
-    size_t size;
-    if (item->config->prepared.texts)
-        return item_join_texts(item, value, line, e);
-    item->arrays += value->type == BL_JSON_ARRAY;
-    if (value->type == BL_JSON_ARRAY)
-        return item_read_ids(item, value, e);
-    if (item_refuses_text(item, 0, value))
-        return BL_OK;
-    BL_TRY(item_read_string(item, value, &text, &size, line, e));
-    return bl_item_encode(item, text, size, e);
 }
 
 /* Adds a value as a column of the table: a string as its text, other values as JSON. Cuts a value to KEPT_MAX bytes and
@@ -377,26 +335,30 @@ static int item_keep_number(struct bl_item *item, int k, const struct bl_json_va
     const char *name = item->config->prepared.column[k].name;
     struct bl_json_value of_row = *value;
     double number = 0;
+    int64_t whole;
     if (item->is_row)
         field_value_of_text(&of_row);
     value = &of_row;
-    bool found = field_value_read_number(value, &number);
+    bool found = element_read_double(value, &number);
+    /* An integer that F64 would round, such as 2^53 + 1, is refused: identifiers must not change silently. */
+    if (found && element_is_integer(value))
+        found = bl_text_to_int(value->text, value->size, INT64_MIN, INT64_MAX, &whole) && number < 0x1p63 &&
+                (int64_t)number == whole;
     bl_buffer_byte(&item->extra, '\t');
     if (found && value->type == BL_JSON_WORD)
         bl_buffer_byte(&item->extra, number > 0 ? '1' : '0');
     else if (found)
         bl_buffer_append(&item->extra, value->text, value->size);
-    int code = bl_buffer_check(&item->extra, e);
-    if (code || found || item->row.status != BL_ROW_OK)
-        return code;
+    BL_TRY(bl_buffer_check(&item->extra, e));
+    int shown = value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN;
+    if (found || item->row.status != BL_ROW_OK)
+        return BL_OK;
     if (value->type == BL_JSON_NUMBER)
-        return bl_item_skip(item, "%s: F64 cannot hold %.*s", name,
-                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
+        return bl_item_skip(item, "%s: F64 cannot hold %.*s", name, shown, value->text);
     if (value->type == BL_JSON_WORD)
         return bl_item_skip(item, "%s: null is no number", name);
     if (item->is_row)
-        return bl_item_skip(item, "%s: \"%.*s\" is no number", name,
-                            value->size < VALUE_SHOWN ? (int)value->size : VALUE_SHOWN, value->text);
+        return bl_item_skip(item, "%s: \"%.*s\" is no number", name, shown, value->text);
     return item_skip_value(item, k, value, "a number");
 }
 
@@ -419,75 +381,56 @@ static int item_read_field(struct bl_item *item, int k, const struct bl_json_val
     return bl_buffer_check(&item->values, e);
 }
 
-/* Adds the digest of the text that --dedup-by compares: that of a string, or the JSON of another value. A missing key
- * and null give an empty column, which equals no other. */
-static int item_read_same(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
-{
-    struct bl_json_value text = {.text = ""};
-    size_t lone;
-    bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
-    if (item->row.status == BL_ROW_OK && value->type != BL_JSON_NONE && !is_null)
-        text = *value;
-    if (text.escaped) {
-        item_unescape(item, value, &lone);
-        text.text = item->text.data ? item->text.data : "";
-        text.size = item->text.size;
-    }
-    BL_TRY(bl_buffer_check(&item->text, e));
-    return bl_item_add_digest(item, text.text, text.size, e);
-}
-
-/* Adds the column with the number of trained tokens: of all, or of the first prepared.head ones if that is not 0. The
- * values of all fields were appended to item->values before, field after field. */
-static int item_count_trained(struct bl_item *item, struct bl_error *e)
-{
-    const struct bl_text_prepared *p = &item->config->prepared;
-    const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
-    int64_t count = (int64_t)item->ids.count, steps = p->head && p->head < count ? p->head : count;
-    if (!p->trained)
-        return BL_OK;
-    for (int f = 0; f < p->out.count; f++) {
-        data[f] = at;
-        at += (size_t)count * bl_field_step_bytes(&p->out.field[f]);
-    }
-    bl_buffer_byte(&item->extra, '\t');
-    bl_buffer_int(&item->extra, bl_fields_count_trained(&p->out, data, steps));
-    item->row.extra = item->extra.data;
-    return bl_buffer_check(&item->extra, e);
-}
-
-/* Reads the further columns and the fields of a line. The text was read before, since each field needs as many values
- * as there are tokens. */
-static int item_read_extra(struct bl_item *item, const struct bl_json_value *value, struct bl_error *e)
-{
-    const struct bl_text_prepared *p = &item->config->prepared;
-    int code = bl_item_add_fim(item, e);
-    for (int k = 1; k <= p->keeps && !code; k++)
-        code =
-            p->column[k].is_number ? item_keep_number(item, k, &value[k], e) : item_keep_value(item, k, &value[k], e);
-    if (code)
-        return code;
-    item->row.extra = item->extra.size ? item->extra.data : NULL;
-    code = p->same_column ? item_read_same(item, &value[BL_TEXT_KEYS(p) - 1], e) : BL_OK;
-    if (code || !p->fields || item->row.status != BL_ROW_OK)
-        return code;
-    code = bl_item_lay_out(item, e);
-    for (int k = p->keeps + 1; k <= p->keeps + p->fields && !code && item->row.status == BL_ROW_OK; k++)
-        code = item_read_field(item, k, &value[k], e);
-    return code || item->row.status != BL_ROW_OK ? code : item_count_trained(item, e);
-}
-
 int bl_item_read_values(struct bl_item *item, const struct bl_json_value *value, const struct bl_document *line,
                         struct bl_error *e)
 {
-    int code = item_read_text(item, value, line, e);
-    if (!code)
-        code = item_read_extra(item, value, e);
-    if (code)
-        return code;
-    if (item->row.status != BL_ROW_OK || !item->config->prepared.fields)
+    const struct bl_text_prepared *p = &item->config->prepared;
+    /* The text comes first, since each field needs as many values as there are tokens. */
+    BL_TRY(item_read_text(item, value, line, e));
+    BL_TRY(bl_item_add_fim(item, e));
+    for (int k = 1; k <= p->keeps; k++)
+        BL_TRY(p->column[k].is_number ? item_keep_number(item, k, &value[k], e)
+                                      : item_keep_value(item, k, &value[k], e));
+    item->row.extra = item->extra.size ? item->extra.data : NULL;
+    if (p->same_column) {
+        /* The digest is that of a string, or of the JSON of another value. A missing key and null give an empty column,
+         * which equals no other. */
+        struct bl_json_value same = value[BL_TEXT_KEYS(p) - 1];
+        size_t lone;
+        if (item->row.status != BL_ROW_OK || same.type == BL_JSON_NONE ||
+            (same.type == BL_JSON_WORD && *same.text == 'n'))
+            same = (struct bl_json_value){.text = ""};
+        if (same.escaped) {
+            item_unescape(item, &same, &lone);
+            same.text = item->text.data ? item->text.data : "";
+            same.size = item->text.size;
+        }
+        BL_TRY(bl_buffer_check(&item->text, e));
+        BL_TRY(bl_item_add_digest(item, same.text, same.size, e));
+    }
+    if (!p->fields || item->row.status != BL_ROW_OK)
         return bl_item_finish(item, e);
-    item->row.length = (int64_t)item->ids.count;
+    BL_TRY(bl_item_lay_out(item, e));
+    for (int k = p->keeps + 1; k <= p->keeps + p->fields && item->row.status == BL_ROW_OK; k++)
+        BL_TRY(item_read_field(item, k, &value[k], e));
+    if (item->row.status != BL_ROW_OK)
+        return BL_OK;
+    int64_t count = (int64_t)item->ids.count;
+    if (p->trained) {
+        /* The number of trained tokens: of all, or of the first p->head ones if that is not 0. The values of all fields
+         * were appended to item->values before, field after field. */
+        const uint8_t *data[BL_FIELDS_MAX] = {NULL}, *at = (const uint8_t *)item->values.data;
+        for (int f = 0; f < p->out.count; f++) {
+            data[f] = at;
+            at += (size_t)count * bl_field_step_bytes(&p->out.field[f]);
+        }
+        bl_buffer_byte(&item->extra, '\t');
+        bl_buffer_int(&item->extra,
+                      bl_fields_count_trained(&p->out, data, p->head && p->head < count ? p->head : count));
+        item->row.extra = item->extra.data;
+        BL_TRY(bl_buffer_check(&item->extra, e));
+    }
+    item->row.length = count;
     item->steps = item->values.data;
     item->bytes = item->values.size;
     return BL_OK;
@@ -523,21 +466,6 @@ static int item_skip_json(struct bl_item *item, const struct bl_document *line, 
     return BL_OK;
 }
 
-/* Reads an element that is no object: a text or an array of ids, for the default key alone. An element has no other
- * keys, so --keep and --field skip it. */
-static int item_read_element(struct bl_item *item, const struct bl_document *element, struct bl_json_value *value,
-                             struct bl_error *e)
-{
-    const struct bl_text_prepared *p = &item->config->prepared;
-    bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
-    if (is_alone && (value->type == BL_JSON_STRING || value->type == BL_JSON_ARRAY)) {
-        if (p->same_column)
-            value[1] = bl_item_is_same_text(item) ? value[0] : (struct bl_json_value){0};
-        return bl_item_read_values(item, value, element, e);
-    }
-    return bl_item_skip(item, "the element is %s, not an object with keys", bl_json_type_name(value->type));
-}
-
 int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool *blank, struct bl_error *e)
 {
     const struct bl_text_prepared *p = &item->config->prepared;
@@ -559,23 +487,23 @@ int bl_item_read_json(struct bl_item *item, const struct bl_document *line, bool
     item->line = text;
     item->line_size = size;
     item->unit = line->element ? "element" : "line";
-    if (line->element && *text != '{' && bl_json_scan_value(text, size, &value[0], &fault))
-        return item_read_element(item, line, &value[0], e);
+    if (line->element && *text != '{' && bl_json_scan_value(text, size, &value[0], &fault)) {
+        /* An element that is no object is a text or an array of ids, for the default key alone. It has no other keys,
+         * so
+         * --keep and --field skip it. */
+        bool is_alone = !p->keeps && !p->fields && !p->texts && strcmp(item->config->key, "text") == 0;
+        if (!is_alone || (value->type != BL_JSON_STRING && value->type != BL_JSON_ARRAY))
+            return bl_item_skip(item, "the element is %s, not an object with keys", bl_json_type_name(value->type));
+        if (p->same_column)
+            value[1] = bl_item_is_same_text(item) ? value[0] : (struct bl_json_value){0};
+        return bl_item_read_values(item, value, line, e);
+    }
     if (!fault.what && bl_json_scan(text, size, p->key, BL_TEXT_KEYS(p), value, &fault))
         return bl_item_read_values(item, value, line, e);
     return item_skip_json(item, line, &fault);
 }
 
 /* --- rows of CSV and TSV ------------------------------------------------------------------------------------------ */
-
-/* Returns true if a name in the first row equals the key as the user wrote it. Dots have no meaning there: the key a.b
- * is the column "a.b". */
-static bool key_is_column(const struct bl_json_key *key, const char *name, size_t size)
-{
-    int last = key->parts - 1;
-    size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
-    return bl_json_part_is(key->part[0], all, name, size);
-}
 
 /* Gives the column that is read now to each key of this name. BL_EDATA: another column has the same name. */
 static int columns_take(struct bl_item *item, struct bl_item_columns *columns, const struct bl_record_value *name,
@@ -591,7 +519,11 @@ static int columns_take(struct bl_item *item, struct bl_item_columns *columns, c
         size = item->text.size;
     }
     for (int k = 0; k < BL_TEXT_KEYS(p); k++) {
-        if (!key_is_column(&p->key[k], text, size))
+        /* A name equals the key as the user wrote it. Dots have no meaning there: the key a.b is the column "a.b". */
+        const struct bl_json_key *key = &p->key[k];
+        int last = key->parts - 1;
+        size_t all = (size_t)(key->part[last] - key->part[0]) + key->size[last];
+        if (!bl_json_part_is(key->part[0], all, text, size))
             continue;
         if (columns->of_key[k] >= 0)
             return bl_error_set(e, BL_EDATA, "two columns \"%.*s\"", (int)size, text);
@@ -636,10 +568,7 @@ int bl_item_find_columns(struct bl_item *item, const struct bl_document *row, ch
         key_print(&p->key[k], key, sizeof key);
         row_print_names(row, mark, &names);
         code = bl_error_set(e, BL_EDATA, "no column \"%s\": the first row has %s (--%s)", key, names.data,
-                            p->same_column && k == BL_TEXT_KEYS(p) - 1 ? "dedup-by"
-                            : !k || k >= further_text(p, 0)            ? "key"
-                            : k <= p->keeps                            ? "keep"
-                                                                       : "field");
+                            key_option(p, k));
     }
     bl_buffer_free(&names);
     return code;
@@ -654,19 +583,6 @@ static int item_skip_row(struct bl_item *item, const struct bl_document *row, co
     if (!row->ended)
         ADD_REASON(item, "the file ends in this row, of %s", bl_text_size(size, (int64_t)row->size));
     return BL_OK;
-}
-
-/* Skips a row with more or fewer values than there are columns. An unquoted separator in a value is the usual cause. */
-static int item_skip_ragged(struct bl_item *item, const struct bl_document *row, int values,
-                            const struct bl_item_columns *columns)
-{
-    char count[BL_PLURAL_SIZE], wanted[BL_PLURAL_SIZE], what[200];
-    snprintf(what, sizeof what, "%s for %s: values with a %s in them need quotes around them",
-             bl_text_plural(count, values, "value"), bl_text_plural(wanted, columns->count, "column"),
-             columns->mark == '\t'  ? "tab"
-             : columns->mark == ';' ? "semicolon"
-                                    : "comma");
-    return item_skip_row(item, row, what);
 }
 
 int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns, const struct bl_document *row,
@@ -690,8 +606,16 @@ int bl_item_read_row(struct bl_item *item, const struct bl_item_columns *columns
                     .type = BL_JSON_STRING, .text = field.text, .size = field.size, .escaped = field.doubled};
         }
     }
-    if (count != columns->count)
-        return item_skip_ragged(item, row, count, columns);
+    /* An unquoted separator in a value is the usual cause of more or fewer values than columns. */
+    if (count != columns->count) {
+        char values[BL_PLURAL_SIZE], wanted[BL_PLURAL_SIZE], what[200];
+        snprintf(what, sizeof what, "%s for %s: values with a %s in them need quotes around them",
+                 bl_text_plural(values, count, "value"), bl_text_plural(wanted, columns->count, "column"),
+                 columns->mark == '\t'  ? "tab"
+                 : columns->mark == ';' ? "semicolon"
+                                        : "comma");
+        return item_skip_row(item, row, what);
+    }
     item->is_row = true;
     int code = bl_item_read_values(item, value, row, e);
     item->is_row = false;

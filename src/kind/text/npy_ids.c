@@ -1,7 +1,7 @@
 /* Reads token ids from NPY arrays and from Megatron's files.
  *
  * An NPY file may be compressed or come from a pipe, so its rows are read in order. Megatron's index is read in windows
- * of INDEX_CHUNK entries, and the ids of a sequence at once from the .bin file. */
+ * of BL_ID_TABLE_WINDOW entries, and the ids of a sequence at once from the .bin file. */
 #include "kind/text/npy_ids.h"
 
 #include <errno.h>
@@ -35,6 +35,20 @@ int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
     return (int64_t)(value << unused) >> unused;
 }
 
+int bl_id_table_read(struct bl_id_table *t, int fd, const char *path, int64_t i, int64_t *number, struct bl_error *e)
+{
+    int64_t size = (int64_t)t->type.size;
+    if (i < t->first || i - t->first >= t->held) {
+        int64_t count = t->count - i < BL_ID_TABLE_WINDOW ? t->count - i : BL_ID_TABLE_WINDOW;
+        t->held = 0; /* nothing, until the window is read */
+        BL_TRY(bl_io_pread(fd, t->window, (size_t)(count * size), t->at + size * i, path, e));
+        t->first = i;
+        t->held = count;
+    }
+    *number = bl_id_number_read(&t->type, t->window + size * (i - t->first));
+    return BL_OK;
+}
+
 /* Adds count ids at data to the row that was begun. An invalid id makes the row a skipped one (bl_item_add_id). */
 static int id_numbers_add(struct bl_item *item, const struct bl_id_number *type, const uint8_t *data, size_t count,
                           struct bl_error *e)
@@ -60,11 +74,8 @@ static int id_numbers_end(struct bl_item *item, struct bl_error *e)
 /* An array that is being read. */
 struct npy {
     struct bl_instream *stream;
-    struct bl_id_number type;
-    int64_t rows, columns; /* shape of the array; a 1-D array has one row */
-    bool is_flat;          /* the array has one dimension */
-    bool is_foreign;       /* the file does not begin with NPY's magic */
-    int64_t offset;        /* of the byte that is read next, in the uncompressed file */
+    bool is_foreign; /* the file does not begin with NPY's magic */
+    int64_t offset;  /* of the byte that is read next, in the uncompressed file */
 };
 
 /* Reads exactly size bytes. BL_EDATA: the file ends before. Sets is_foreign at the first read, for a better message. */
@@ -82,10 +93,13 @@ static int npy_read_exactly(void *context, void *data, size_t size, struct bl_er
     return BL_OK;
 }
 
-/* Reads the header. BL_EDATA: the array has no integers, more than two dimensions, or columns as its contiguous
- * axis. */
-static int npy_read_header(struct npy *npy, struct bl_error *e)
+/* Emits all rows of the array. A row that is too long is skipped, and its bytes are read all the same: the stream
+ * cannot seek. BL_EDATA: the array has no integers, more than two dimensions, or columns as its contiguous axis. */
+static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
+                         void *context, struct bl_error *e)
 {
+    const struct bl_text_config *config = item->config;
+    uint8_t chunk[CHUNK_IDS * 8];
     struct bl_npy header;
     struct bl_error fault = {0};
     int code = bl_npy_read(&header, npy_read_exactly, npy, &fault);
@@ -95,59 +109,36 @@ static int npy_read_header(struct npy *npy, struct bl_error *e)
         return bl_error_pass(e, code, &fault);
     enum bl_dtype dtype = header.dtype;
     bool is_signed = dtype == BL_I8 || dtype == BL_I16 || dtype == BL_I32 || dtype == BL_I64;
+    /* A 1-D array has no order of axes. */
+    bool is_flat = header.rank == 1;
     if (!is_signed && dtype != BL_U8 && dtype != BL_U16 && dtype != BL_U32 && dtype != BL_U64)
         return bl_error_set(e, BL_EDATA, "an array of %s: token ids are whole numbers (--kind array takes any)",
                             bl_dtype_name(dtype));
     if (header.rank < 1 || header.rank > 2)
         return bl_error_set(e, BL_EDATA, "not an array of one or two dimensions (--kind array takes more)");
-    /* A 1-D array has no order of axes. */
-    npy->is_flat = header.rank == 1;
     /* The rows of such an array are not contiguous. */
-    if (!npy->is_flat && header.fortran)
+    if (!is_flat && header.fortran)
         return bl_error_set(e, BL_EDATA, "an array in Fortran order: save it in C order");
-    npy->type = (struct bl_id_number){bl_dtype_size(dtype), is_signed, header.big_endian};
-    npy->rows = npy->is_flat ? 1 : header.shape[0];
-    npy->columns = header.shape[header.rank - 1];
-    return BL_OK;
-}
-
-/* Reads a row into the item. A row that is too long is skipped, and its bytes are read all the same: the stream cannot
- * seek. */
-static int npy_read_row(struct bl_item *item, struct npy *npy, struct bl_error *e)
-{
-    const struct bl_text_config *config = item->config;
-    uint8_t chunk[CHUNK_IDS * 8];
-    bl_item_begin(item, npy->is_flat ? -1 : npy->offset);
-    if (npy->columns > config->max_document / (int64_t)npy->type.size)
-        bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
-    BL_TRY(npy->columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK);
-    for (int64_t done = 0; done < npy->columns;) {
-        size_t count = npy->columns - done < (int64_t)CHUNK_IDS ? (size_t)(npy->columns - done) : CHUNK_IDS;
-        BL_TRY(npy_read_exactly(npy, chunk, count * npy->type.size, e));
-        BL_TRY(id_numbers_add(item, &npy->type, chunk, count, e));
-        done += (int64_t)count;
-    }
-    return id_numbers_end(item, e);
-}
-
-/* Emits all rows of the array. */
-static int npy_read_rows(struct bl_item *item, struct npy *npy, const struct bl_cancel *cancel, bl_item_emit *emit,
-                         void *context, struct bl_error *e)
-{
-    int code = npy_read_header(npy, e);
-    if (code)
-        return code;
+    const struct bl_id_number type = {bl_dtype_size(dtype), is_signed, header.big_endian};
+    int64_t rows = is_flat ? 1 : header.shape[0], columns = header.shape[header.rank - 1];
     /* Rows without columns would all have the same offset, which must be unique: such a file counts as empty. */
-    if (!npy->columns && !npy->is_flat)
+    if (!columns && !is_flat)
         return BL_OK;
-    for (int64_t r = 0; r < npy->rows; r++) {
+    for (int64_t r = 0; r < rows; r++) {
         if (bl_cancelled(cancel))
             return BL_ECANCEL;
-        code = npy_read_row(item, npy, e);
-        if (!code)
-            code = emit(context, item, e);
-        if (code)
-            return code;
+        bl_item_begin(item, is_flat ? -1 : npy->offset);
+        if (columns > config->max_document / (int64_t)type.size)
+            bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", config->max_document);
+        BL_TRY(columns ? bl_item_add_marks(item, &config->prepared.begin, e) : BL_OK);
+        for (int64_t done = 0; done < columns;) {
+            size_t count = columns - done < (int64_t)CHUNK_IDS ? (size_t)(columns - done) : CHUNK_IDS;
+            BL_TRY(npy_read_exactly(npy, chunk, count * type.size, e));
+            BL_TRY(id_numbers_add(item, &type, chunk, count, e));
+            done += (int64_t)count;
+        }
+        BL_TRY(id_numbers_end(item, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
@@ -176,8 +167,6 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
  *     documents  I64 [entries]        the sequence with which each document begins, and last the number of sequences
  *
  * All numbers are little-endian. Three sequences in two documents, for example, have the entries 0, 2, 3. */
-#define INDEX_CHUNK ((int64_t)4096) /* entries of a table that are read at once: 32 KiB of offsets */
-
 #define MEGATRON_HEAD 34 /* bytes: magic 9, version 8, dtype 1, sequences 8, documents 8 */
 
 /* A pair of files that is being read. bin and bin_path stay unset where only the index is needed. */
@@ -186,16 +175,9 @@ struct megatron {
     char *bin_path;                                   /* owned */
     const char *path;                                 /* of the .idx file; the caller's */
     int64_t idx_bytes, bin_bytes, sequences, entries; /* entries of the document index */
-    struct {
-        int64_t first, count; /* the sequences whose entries are in memory */
-        uint8_t length[4 * INDEX_CHUNK], offset[8 * INDEX_CHUNK];
-    } window;
-    struct {
-        int64_t first, count; /* the entries of the document index that are in memory */
-        uint8_t entry[8 * INDEX_CHUNK];
-    } documents;
-    struct bl_id_number type; /* of the ids in the .bin file */
-    uint8_t *data;            /* owned; the ids of a sequence as stored */
+    struct bl_id_table lengths, offsets, documents;   /* the tables of the .idx file */
+    struct bl_id_number type;                         /* of the ids in the .bin file */
+    uint8_t *data;                                    /* owned; the ids of a sequence as stored */
     size_t capacity;
 };
 
@@ -250,24 +232,7 @@ int bl_megatron_content(const char *path, uint64_t *content, struct bl_error *e)
     return code;
 }
 
-/* Opens both files. The caller closes what is open also after an error. */
-static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
-{
-    struct stat status = {0};
-    if (!bl_path_has_suffix(path, ".idx"))
-        return bl_error_set(
-            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
-    m->path = path;
-    m->bin_path = megatron_bin_path(path);
-    if (!m->bin_path)
-        return bl_error_memory(e);
-    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
-    m->idx_bytes = status.st_size;
-    int code = megatron_open_file(m->bin_path, &m->bin, &status, e);
-    m->bin_bytes = status.st_size;
-    return code;
-}
-
+/* Reads the header of the .idx file. BL_EDATA: it is none, or the file has another size than the header says. */
 static int megatron_read_head(struct megatron *m, struct bl_error *e)
 {
     /* The codes of types in Megatron: 1 is uint8, 2 int8, 3 int16, 4 int32, 5 int64, 8 uint16; 6 and 7 are floats. */
@@ -294,79 +259,75 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
         return bl_error_set(e, BL_EDATA,
                             "%" PRId64 " bytes are not what %" PRId64 " sequences and %" PRId64 " documents take",
                             m->idx_bytes, m->sequences, m->entries);
+    m->lengths.type = (struct bl_id_number){4, true, false};
+    m->offsets.type = m->documents.type = (struct bl_id_number){8, true, false};
+    m->lengths.count = m->offsets.count = m->sequences;
+    m->documents.count = m->entries;
+    m->lengths.at = MEGATRON_HEAD;
+    m->offsets.at = MEGATRON_HEAD + 4 * m->sequences;
+    m->documents.at = MEGATRON_HEAD + 12 * m->sequences;
     return BL_OK;
 }
 
-/* Sets *length (ids) and *at (bytes in the .bin file) to those of sequence s. The next entries are read with it, since
- * sequences are mostly read in order. */
+/* Opens both files, and reads the header. The caller closes what is open also after an error. */
+static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
+{
+    struct stat status = {0};
+    if (!bl_path_has_suffix(path, ".idx"))
+        return bl_error_set(
+            e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
+    m->path = path;
+    m->bin_path = megatron_bin_path(path);
+    if (!m->bin_path)
+        return bl_error_memory(e);
+    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
+    m->idx_bytes = status.st_size;
+    BL_TRY(megatron_open_file(m->bin_path, &m->bin, &status, e));
+    m->bin_bytes = status.st_size;
+    return megatron_read_head(m, e);
+}
+
+/* Sets *length (ids) and *at (bytes in the .bin file) to those of sequence s. */
 static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
 {
-    static const struct bl_id_number length_type = {4, true, false};
-    int code = BL_OK;
-    if (s < m->window.first || s - m->window.first >= m->window.count) {
-        int64_t count = m->sequences - s < INDEX_CHUNK ? m->sequences - s : INDEX_CHUNK;
-        BL_TRY(bl_io_pread(m->idx, m->window.length, (size_t)count * 4, MEGATRON_HEAD + 4 * s, m->path, e));
-        code = bl_io_pread(m->idx, m->window.offset, (size_t)count * 8, MEGATRON_HEAD + 4 * m->sequences + 8 * s,
-                           m->path, e);
-        m->window.first = s;
-        m->window.count = code ? 0 : count;
-    }
-    *length = bl_id_number_read(&length_type, m->window.length + 4 * (s - m->window.first));
-    *at = int64_read(m->window.offset + 8 * (s - m->window.first));
-    return code;
-}
-
-/* Adds the bytes of a sequence to *bytes. Skips the item if the sequence lies outside the .bin file, or if the sum
- * exceeds --max-document. */
-static int megatron_check_sequence(struct megatron *m, struct bl_item *item, int64_t s, int64_t *bytes,
-                                   struct bl_error *e)
-{
-    int64_t length = 0, at = 0;
-    BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
-    int64_t size = length * (int64_t)m->type.size, max = item->config->max_document;
-    /* A length has 31 bits, so size cannot overflow. */
-    if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
-        return bl_item_skip(item,
-                            "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
-                            length, at, m->bin_bytes);
-    if (size > max - *bytes)
-        return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
-    *bytes += size;
-    return BL_OK;
-}
-
-/* Appends the ids of a sequence to the item. megatron_check_sequence accepted the sequence before. */
-static int megatron_add_sequence(struct megatron *m, struct bl_item *item, int64_t s, struct bl_error *e)
-{
-    int64_t length = 0, at = 0;
-    int code = megatron_find_sequence(m, s, &length, &at, e);
-    if (code || !length)
-        return code;
-    size_t size = (size_t)length * m->type.size;
-    BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
-    BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
-    return id_numbers_add(item, &m->type, m->data, (size_t)length, e);
+    BL_TRY(bl_id_table_read(&m->lengths, m->idx, m->path, s, length, e));
+    return bl_id_table_read(&m->offsets, m->idx, m->path, s, at, e);
 }
 
 /* Makes a row of the sequences from first up to end. offset: of the entry in the .idx file that names the row. The
- * offset of its ids in the .bin file would not be unique, since empty sequences share it. */
+ * offset of its ids in the .bin file would not be unique, since empty sequences share it. Skips the item if a sequence
+ * lies outside the .bin file, or if the sum of the sequences exceeds --max-document. */
 static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t offset, int64_t first, int64_t end,
                              struct bl_error *e)
 {
-    int64_t bytes = 0;
-    int code = BL_OK;
+    int64_t bytes = 0, length = 0, at = 0, max = item->config->max_document;
     bl_item_begin(item, offset);
     /* All sequences are checked before the first id is read: a row is complete, or skipped. */
-    for (int64_t s = first; s < end && !code && item->row.status == BL_ROW_OK; s++)
-        code = megatron_check_sequence(m, item, s, &bytes, e);
-    if (code || item->row.status != BL_ROW_OK)
-        return code;
+    for (int64_t s = first; s < end; s++) {
+        BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
+        /* A length has 31 bits, so size cannot overflow. */
+        int64_t size = length * (int64_t)m->type.size;
+        if (length < 0 || at < 0 || at > m->bin_bytes || size > m->bin_bytes - at)
+            return bl_item_skip(item,
+                                "%" PRId64 " tokens from byte %" PRId64 " are beyond the .bin file (%" PRId64 " bytes)",
+                                length, at, m->bin_bytes);
+        if (size > max - bytes)
+            return bl_item_skip(item, "longer than %" PRId64 " bytes (--max-document)", max);
+        bytes += size;
+    }
     if (!bytes)
         return bl_item_skip(item, "%s", BL_REASON_EMPTY);
-    code = bl_item_add_marks(item, &item->config->prepared.begin, e);
-    for (int64_t s = first; s < end && !code; s++)
-        code = megatron_add_sequence(m, item, s, e);
-    return code ? code : id_numbers_end(item, e);
+    BL_TRY(bl_item_add_marks(item, &item->config->prepared.begin, e));
+    for (int64_t s = first; s < end; s++) {
+        BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
+        if (!length)
+            continue;
+        size_t size = (size_t)length * m->type.size;
+        BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
+        BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
+        BL_TRY(id_numbers_add(item, &m->type, m->data, (size_t)length, e));
+    }
+    return id_numbers_end(item, e);
 }
 
 /* Emits one row for each sequence. */
@@ -375,54 +336,28 @@ static int megatron_read_sequences(struct megatron *m, struct bl_item *item, con
 {
     for (int64_t s = 0; s < m->sequences; s++) {
         /* Asking once for each window of the index is often enough. */
-        if (s % INDEX_CHUNK == 0 && bl_cancelled(cancel))
+        if (s % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
-        int code = megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e);
-        if (!code)
-            code = emit(context, item, e);
-        if (code)
-            return code;
+        BL_TRY(megatron_read_row(m, item, MEGATRON_HEAD + 4 * s, s, s + 1, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
 
 /* --- documents ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the offset of an entry of the document index in the .idx file. */
-static int64_t megatron_entry_offset(const struct megatron *m, int64_t entry)
+/* Checks that `is` is a possible value of entry d of the document index after an entry of the value `before`: the first
+ * entry is 0, the last one is the number of sequences, and entries never decrease. BL_EDATA: it is none. hint: the
+ * option that reads the file nevertheless, or "". */
+static int megatron_check_entry(const struct megatron *m, int64_t d, int64_t before, int64_t is, const char *hint,
+                                struct bl_error *e)
 {
-    return MEGATRON_HEAD + 12 * m->sequences + 8 * entry;
-}
-
-/* Sets *entry to entry d of the document index. The next entries are read with it. */
-static int megatron_find_entry(struct megatron *m, int64_t d, int64_t *entry, struct bl_error *e)
-{
-    int code = BL_OK;
-    if (d < m->documents.first || d - m->documents.first >= m->documents.count) {
-        int64_t count = m->entries - d < INDEX_CHUNK ? m->entries - d : INDEX_CHUNK;
-        code = bl_io_pread(m->idx, m->documents.entry, (size_t)count * 8, megatron_entry_offset(m, d), m->path, e);
-        m->documents.first = d;
-        m->documents.count = code ? 0 : count;
-    }
-    *entry = int64_read(m->documents.entry + 8 * (d - m->documents.first));
-    return code;
-}
-
-/* Returns BL_EDATA for entry `entry` with the value `is`. hint: the option that reads the file nevertheless, or "". */
-static int megatron_refuse_documents(const struct megatron *m, int64_t entry, int64_t is, const char *hint,
-                                     struct bl_error *e)
-{
+    if (is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences))
+        return BL_OK;
     return bl_error_set(e, BL_EDATA,
                         "entry %" PRId64 " of the document index is %" PRId64 ": it must go from 0 to the %" PRId64
                         " sequences, and never back%s",
-                        entry, is, m->sequences, hint);
-}
-
-/* Returns true if `is` is a possible value of entry d after an entry of the value `before`: the first entry is 0, the
- * last one is the number of sequences, and entries never decrease. */
-static bool megatron_entry_is_right(const struct megatron *m, int64_t d, int64_t before, int64_t is)
-{
-    return is >= before && is <= m->sequences && (d || !is) && (d < m->entries - 1 || is == m->sequences);
+                        d, is, m->sequences, hint);
 }
 
 /* Emits one row for each document. The document of entry d - 1 ends where entry d begins, so there is one row fewer
@@ -434,17 +369,19 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
     if (!m->entries)
         return bl_error_set(e, BL_EDATA, "there is no document index (--megatron sequence needs none)");
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
-        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &end, e));
-        if (!megatron_entry_is_right(m, d, begin, end)) {
+        if (d % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d, &end, e));
+        int code = megatron_check_entry(m, d, begin, end, "", e);
+        if (code) {
             /* The row that is begun here gives the caller the offset of the damage. */
-            bl_item_begin(item, megatron_entry_offset(m, d));
-            return megatron_refuse_documents(m, d, end, "", e);
-        }
-        int code = d ? megatron_read_row(m, item, megatron_entry_offset(m, d - 1), begin, end, e) : BL_OK;
-        if (d && !code)
-            code = emit(context, item, e);
-        if (code)
+            bl_item_begin(item, m->documents.at + 8 * d);
             return code;
+        }
+        if (!d)
+            continue;
+        BL_TRY(megatron_read_row(m, item, m->documents.at + 8 * (d - 1), begin, end, e));
+        BL_TRY(emit(context, item, e));
     }
     return BL_OK;
 }
@@ -454,14 +391,10 @@ int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_ca
 {
     struct megatron m = {.idx = -1, .bin = -1};
     int code = megatron_open(&m, path, e);
-    if (code)
-        goto out;
-    code = megatron_read_head(&m, e);
-    if (code)
-        goto out;
-    code = item->config->megatron == BL_MEGATRON_DOCUMENT ? megatron_read_documents(&m, item, cancel, emit, context, e)
-                                                          : megatron_read_sequences(&m, item, cancel, emit, context, e);
-out:
+    if (!code)
+        code = item->config->megatron == BL_MEGATRON_DOCUMENT
+                   ? megatron_read_documents(&m, item, cancel, emit, context, e)
+                   : megatron_read_sequences(&m, item, cancel, emit, context, e);
     if (m.idx >= 0)
         close(m.idx);
     if (m.bin >= 0)
@@ -478,52 +411,6 @@ struct bl_megatron_documents {
     struct megatron m;
     bool are_sequences; /* each sequence is a document */
 };
-
-/* Checks that the sequences follow each other without gaps and fill the .bin file. BL_EDATA: they do not; the message
- * names the byte in the .idx file. */
-static int megatron_check_bytes(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int64_t expected = 0, length = 0, at = 0;
-    for (int64_t s = 0; s < m->sequences; s++) {
-        int code =
-            s % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_sequence(m, s, &length, &at, e);
-        if (code)
-            return code;
-        if (length < 0 || length > (m->bin_bytes - expected) / (int64_t)m->type.size)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
-                                " on, and the .bin file has %" PRId64 " bytes",
-                                MEGATRON_HEAD + 4 * s, s, length, expected, m->bin_bytes);
-        if (at != expected)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
-                                " of the .bin file, and those before it end at %" PRId64
-                                " (without --token-file, the .idx file may have any order)",
-                                MEGATRON_HEAD + 4 * m->sequences + 8 * s, s, at, expected);
-        expected += length * (int64_t)m->type.size;
-    }
-    if (expected == m->bin_bytes)
-        return BL_OK;
-    return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
-                        m->sequences, expected, m->bin_bytes);
-}
-
-/* Checks all entries of the document index. */
-static int megatron_check_entries(struct megatron *m, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int64_t before = 0, is = 0;
-    if (!m->entries)
-        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
-    for (int64_t d = 0; d < m->entries; d++, before = is) {
-        BL_TRY(d % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : megatron_find_entry(m, d, &is, e));
-        if (!megatron_entry_is_right(m, d, before, is)) {
-            megatron_refuse_documents(m, d, is, " (--token-file sequences needs none)", e);
-            bl_error_prefix(e, "byte %" PRId64, megatron_entry_offset(m, d));
-            return BL_EDATA;
-        }
-    }
-    return BL_OK;
-}
 
 /* Opens the .idx file and reads its header. *documents is set also after an error. */
 static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
@@ -550,14 +437,49 @@ int bl_megatron_type(const char *path, struct bl_id_number *type, struct bl_erro
     return code;
 }
 
+/* Checks that the sequences follow each other without gaps and fill the .bin file, and then all entries of the document
+ * index, unless each sequence is a document. Messages name the byte in the .idx file. */
 int bl_megatron_documents_open(struct bl_megatron_documents **documents, const char *path, int64_t bin_bytes,
                                bool sequences, const struct bl_cancel *cancel, struct bl_error *e)
 {
     BL_TRY(documents_open(documents, path, e));
+    struct megatron *m = &(*documents)->m;
+    int64_t expected = 0, length = 0, at = 0, before = 0, is = 0;
     (*documents)->are_sequences = sequences;
-    (*documents)->m.bin_bytes = bin_bytes;
-    int code = megatron_check_bytes(&(*documents)->m, cancel, e);
-    return code || sequences ? code : megatron_check_entries(&(*documents)->m, cancel, e);
+    m->bin_bytes = bin_bytes;
+    for (int64_t s = 0; s < m->sequences; s++) {
+        if (s % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        BL_TRY(megatron_find_sequence(m, s, &length, &at, e));
+        if (length < 0 || length > (bin_bytes - expected) / (int64_t)m->type.size)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " has %" PRId64 " tokens from byte %" PRId64
+                                " on, and the .bin file has %" PRId64 " bytes",
+                                MEGATRON_HEAD + 4 * s, s, length, expected, bin_bytes);
+        if (at != expected)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": sequence %" PRId64 " begins at byte %" PRId64
+                                " of the .bin file, and those before it end at %" PRId64
+                                " (without --token-file, the .idx file may have any order)",
+                                m->offsets.at + 8 * s, s, at, expected);
+        expected += length * (int64_t)m->type.size;
+    }
+    if (expected != bin_bytes)
+        return bl_error_set(e, BL_EDATA, "its %" PRId64 " sequences have %" PRId64 " bytes, and the .bin file %" PRId64,
+                            m->sequences, expected, bin_bytes);
+    if (!sequences && !m->entries)
+        return bl_error_set(e, BL_EDATA, "there is no document index (--token-file sequences needs none)");
+    for (int64_t d = 0; !sequences && d < m->entries; d++, before = is) {
+        if (d % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d, &is, e));
+        int code = megatron_check_entry(m, d, before, is, " (--token-file sequences needs none)", e);
+        if (code) {
+            bl_error_prefix(e, "byte %" PRId64, m->documents.at + 8 * d);
+            return code;
+        }
+    }
+    return BL_OK;
 }
 
 int64_t bl_megatron_documents_count(const struct bl_megatron_documents *documents)
@@ -571,9 +493,10 @@ int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t d
     /* The document ends where the next one begins. The last one, and documents before empty ones at the end, end with
      * the file. */
     int64_t next = d + 1, length = 0;
-    int code = documents->are_sequences ? BL_OK : megatron_find_entry(m, d + 1, &next, e);
     *end = m->bin_bytes;
-    return code || next >= m->sequences ? code : megatron_find_sequence(m, next, &length, end, e);
+    if (!documents->are_sequences)
+        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d + 1, &next, e));
+    return next >= m->sequences ? BL_OK : megatron_find_sequence(m, next, &length, end, e);
 }
 
 void bl_megatron_documents_close(struct bl_megatron_documents *documents)

@@ -15,6 +15,21 @@
  * cannot be an id and becomes INT64_MAX. */
 int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at);
 
+#define BL_ID_TABLE_WINDOW ((int64_t)4096) /* numbers of a table that are read at once: at most 32 KiB */
+
+/* A table of numbers in a file, such as an index of documents. A window of it is in memory, since tables are mostly
+ * read in order. The user sets type, at and count; the other members start as 0. */
+struct bl_id_table {
+    struct bl_id_number type;
+    int64_t at, count;   /* the byte of the file at which the table begins; how many numbers it has */
+    int64_t first, held; /* the window: the index of its first number, and how many it has */
+    uint8_t window[8 * BL_ID_TABLE_WINDOW];
+};
+
+/* Sets *number to number i of the table, from 0. path: of the file, for messages. BL_EFAIL: the file cannot be read. */
+int bl_id_table_read(struct bl_id_table *table, int fd, const char *path, int64_t i, int64_t *number,
+                     struct bl_error *e);
+
 /* --- NPY arrays --------------------------------------------------------------------------------------------------- */
 
 /* The ids of an array file, such as np.save("ids.npy", np.arange(10, dtype=np.uint16)). */

@@ -40,23 +40,6 @@ static bool column_dtype_parse(const char *text, size_t size, enum bl_dtype *dty
     return false;
 }
 
-/* Sets is_number and takes ":number" off the key [key, *end). Other colons belong to the key, as in "dc:title". The
- * name of a type is refused: it is a mistake that --field suggests. */
-static int column_parse_number(struct bl_text_column *column, const char *key, const char **end, struct bl_error *e)
-{
-    /* Only the last colon can begin ":number". */
-    const char *colon = memrchr(key, ':', (size_t)(*end - key));
-    size_t size = colon ? (size_t)(*end - colon - 1) : 0;
-    enum bl_dtype dtype;
-    column->is_number = size == strlen("number") && memcmp(colon + 1, "number", size) == 0;
-    if (column->is_number)
-        *end = colon;
-    else if (colon && column_dtype_parse(colon + 1, size, &dtype))
-        return bl_error_set(e, BL_EUSAGE, "--keep \"%.*s\": a number of each document is KEY:number (F64)",
-                            (int)(*end - key), key);
-    return BL_OK;
-}
-
 /* Parses "NAME=KEY:DTYPE" as column k, such as "source=meta.source" or "loss_mask=mask:u8". NAME and DTYPE are
  * optional. Only fields have types; a kept column may have "number" there. */
 static int column_parse(struct bl_text_prepared *p, int k, const char *text, size_t size, bool is_field,
@@ -66,7 +49,18 @@ static int column_parse(struct bl_text_prepared *p, int k, const char *text, siz
     /* The first "=" ends the name, and the last ":" begins the type: keys may have colons. */
     const char *end = text + size, *equals = memchr(text, '=', size), *key = equals ? equals + 1 : text;
     const char *colon = is_field ? memrchr(key, ':', (size_t)(end - key)) : NULL, *key_end = colon ? colon : end;
-    BL_TRY(is_field ? BL_OK : column_parse_number(column, key, &key_end, e));
+    if (!is_field) {
+        /* Takes ":number" off the key. Only the last colon can begin it; other colons belong to the key, as in
+         * "dc:title". The name of a type is refused: it is a mistake that --field suggests. */
+        const char *mark = memrchr(key, ':', (size_t)(end - key));
+        size_t mark_size = mark ? (size_t)(end - mark - 1) : 0;
+        column->is_number = mark_size == strlen("number") && memcmp(mark + 1, "number", mark_size) == 0;
+        if (column->is_number)
+            key_end = mark;
+        else if (mark && column_dtype_parse(mark + 1, mark_size, &column->dtype))
+            return bl_error_set(e, BL_EUSAGE, "--keep \"%.*s\": a number of each document is KEY:number (F64)",
+                                (int)(end - key), key);
+    }
     /* Without NAME=, the column has the name of the key. */
     size_t key_size = (size_t)(key_end - key), name_size = equals ? (size_t)(equals - text) : key_size;
     if (!name_size || name_size >= sizeof column->name)
@@ -134,12 +128,15 @@ static int columns_check_kept(const struct bl_text_prepared *p, bool fim, struct
     return BL_OK;
 }
 
-/* Parses the keys of the text. The first one is key 0; the others follow the columns and fields, so that the indexes of
- * these do not depend on the number of texts. */
-static int option_parse_texts(struct bl_text_prepared *p, const char *list, struct bl_error *e)
+/* Parses --key, --join, --keep and --field into p. BL_EUSAGE: an option is wrong. */
+static int text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
 {
+    /* The first key of the text is key 0; the others follow the columns and fields, so that the indexes of these do not
+     * depend on the number of texts. */
+    BL_TRY(columns_parse(p, config->keep, false, &p->keeps, e));
+    BL_TRY(columns_parse(p, config->field, true, &p->fields, e));
     int k = 0;
-    for (const char *at = list; at;) {
+    for (const char *at = config->key; at;) {
         const char *end = strchrnul(at, ',');
         if (k == BL_JSON_KEYS_MAX)
             return bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep and --field", BL_JSON_KEYS_MAX);
@@ -152,13 +149,7 @@ static int option_parse_texts(struct bl_text_prepared *p, const char *list, stru
         k = BL_TEXT_KEYS(p);
         at = *end ? end + 1 : NULL;
     }
-    return BL_OK;
-}
-
-/* Sets p->join to the text of --join without its escapes; the default is BL_JOIN. */
-static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_error *e)
-{
-    p->join = strdup(text ? text : BL_JOIN);
+    p->join = strdup(config->join ? config->join : BL_JOIN);
     if (!p->join)
         return bl_error_memory(e);
     /* Escapes are removed in place, since the text never becomes longer. */
@@ -168,17 +159,6 @@ static int join_prepare(const char *text, struct bl_text_prepared *p, struct bl_
     if (bl_utf8_valid(p->join, (size_t)size) != (size_t)size)
         return bl_error_set(e, BL_EUSAGE, "--join is not UTF-8");
     p->join_size = (size_t)size;
-    return BL_OK;
-}
-
-/* Parses --key, --join, --keep and --field into p. The columns come first, since further texts follow them in p->key.
- * BL_EUSAGE: an option is wrong. */
-static int text_keys_prepare(const struct bl_text_config *config, struct bl_text_prepared *p, struct bl_error *e)
-{
-    BL_TRY(columns_parse(p, config->keep, false, &p->keeps, e));
-    BL_TRY(columns_parse(p, config->field, true, &p->fields, e));
-    BL_TRY(option_parse_texts(p, config->key, e));
-    BL_TRY(join_prepare(config->join, p, e));
     return columns_check_kept(p, config->fim.given, e);
 }
 
@@ -190,36 +170,20 @@ static int keys_want_same(struct bl_text_prepared *p, const struct bl_same_text 
     int k = BL_TEXT_KEYS(p);
     bl_same_text_append_column(same, &name);
     int code = bl_buffer_check(&name, e);
-    if (code)
-        goto out;
-    if (k == BL_JSON_KEYS_MAX)
+    if (!code && k == BL_JSON_KEYS_MAX)
         code =
             bl_error_set(e, BL_EUSAGE, "more than %d keys in --key, --keep, --field and --dedup-by", BL_JSON_KEYS_MAX);
-    else if (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data))
+    else if (!code && (!bl_json_key_parse(&p->key[k], same->key, same->size) || !is_column_name(name.data)))
         code =
             bl_error_set(e, BL_EUSAGE, "--dedup-by: \"%.*s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
                          (int)same->size, same->key);
-    if (code)
-        goto out;
+    if (code) {
+        bl_buffer_free(&name);
+        return code;
+    }
     /* The name moves to p, which bl_text_release frees. */
     p->same = *same;
     p->same_column = name.data;
-    name = (struct bl_buffer){0};
-out:
-    bl_buffer_free(&name);
-    return code;
-}
-
-/* Refuses kept columns that have the name of a column that subsets add. */
-static int keys_check_wanted(const struct bl_text_prepared *p, struct bl_error *e)
-{
-    for (int k = 1; k <= p->keeps; k++) {
-        const char *name = p->column[k].name;
-        bool is_same = p->same_column && strcmp(name, p->same_column) == 0;
-        if (is_same || (p->trained && strcmp(name, BL_TRAINED) == 0))
-            return bl_error_set(e, BL_EUSAGE, "--keep: the column \"%s\" is that of --%s: give another name", name,
-                                is_same ? "dedup-by" : "min-trained");
-    }
     return BL_OK;
 }
 
@@ -239,7 +203,15 @@ int bl_text_keys_want(void *values, const struct bl_kind_wanted *wanted, struct 
                             "--min-trained counts the tokens that a field loss_mask or labels trains: give it, as in "
                             "--field loss_mask=KEY:u8");
     BL_TRY(wanted->same ? keys_want_same(p, wanted->same, e) : BL_OK);
-    return keys_check_wanted(p, e);
+    /* Kept columns must not have the name of a column that subsets add. */
+    for (int k = 1; k <= p->keeps; k++) {
+        const char *name = p->column[k].name;
+        bool is_same = p->same_column && strcmp(name, p->same_column) == 0;
+        if (is_same || (p->trained && strcmp(name, BL_TRAINED) == 0))
+            return bl_error_set(e, BL_EUSAGE, "--keep: the column \"%s\" is that of --%s: give another name", name,
+                                is_same ? "dedup-by" : "min-trained");
+    }
+    return BL_OK;
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -418,40 +390,27 @@ static int rule_prepare(const struct bl_text_config *config, struct bl_text_prep
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Returns true for names such as "eos_token", which the files of a tokenizer's folder define. */
-static bool text_is_key(const char *text)
-{
-    size_t size = strlen(text), suffix = strlen("_token");
-    return size > suffix && strcmp(text + size - suffix, "_token") == 0;
-}
-
-/* Sets *number to the id of a token by its text, or by the name that the tokenizer's folder has for it, such as
- * "eos_token". option: for messages. */
-static int token_find(const struct bl_tokenizer *tokenizer, const char *option, const char *text, int64_t *number,
-                      struct bl_error *e)
-{
-    /* The text of a token comes first: "<s>_token" may be a token, too. */
-    int32_t id = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
-    int code = id < 0 && tokenizer && text_is_key(text) ? bl_tokenizer_find_named(tokenizer, text, &id, e) : BL_OK;
-    *number = id;
-    if (code || id >= 0)
-        return code;
-    return bl_error_set(e, BL_EUSAGE, "--%s: %s \"%s\"", option,
-                        tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token", text);
-}
-
-/* Sets *id to the id of a token that the user gave by its number, its text or its name. missing: the id if text is
- * NULL. A text of digits is a number, even where a token has that text. */
+/* Sets *id to the id of a token that the user gave by its number, its text or the name that the tokenizer's folder has
+ * for it, such as "eos_token". missing: the id if text is NULL. A text of digits is a number, even where a token has
+ * that text. */
 static int token_resolve(const struct bl_text_config *config, const char *option, const char *text, int32_t missing,
                          int32_t *id, struct bl_error *e)
 {
+    const struct bl_tokenizer *tokenizer = config->prepared.tokenizer;
     /* The largest id depends on the dtype of the field "tokens". */
     int64_t number = missing, max = config->common.dtype ? UINT16_MAX : INT32_MAX;
-    int code = BL_OK;
-    if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number))
-        code = token_find(config->prepared.tokenizer, option, text, &number, e);
-    if (code)
-        return code;
+    if (text && !bl_text_to_int(text, strlen(text), 0, INT32_MAX, &number)) {
+        /* The text of a token comes first: "<s>_token" may be a token, too. */
+        int32_t found = tokenizer ? bl_tokenizer_find(tokenizer, text) : -1;
+        size_t size = strlen(text), suffix = strlen("_token");
+        if (found < 0 && tokenizer && size > suffix && strcmp(text + size - suffix, "_token") == 0)
+            BL_TRY(bl_tokenizer_find_named(tokenizer, text, &found, e));
+        if (found < 0)
+            return bl_error_set(e, BL_EUSAGE, "--%s: %s \"%s\"", option,
+                                tokenizer ? "the tokenizer has no token" : "without --tokenizer there is no token",
+                                text);
+        number = found;
+    }
     if (number > max)
         return bl_error_set(e, BL_EUSAGE, "--%s: the id %" PRId64 " does not fit --dtype u16", option, number);
     *id = (int32_t)number;
@@ -466,16 +425,6 @@ static int mark_resolve(const struct bl_text_config *config, const char *option,
         return BL_OK;
     marks->count = 1;
     return token_resolve(config, option, text, -1, &marks->id[0], e);
-}
-
-/* Returns BL_EUSAGE: the tokenizer has none of the known families of tokens. */
-static int fim_refuse(const struct bl_text_prepared *p, struct bl_error *e)
-{
-    return bl_error_set(
-        e, BL_EUSAGE,
-        "--fim: the tokenizer %s has no fill-in-the-middle tokens of a known name (<fim_prefix>, "
-        "<|fim_prefix|>, [PREFIX] ...): name them, as in --fim 0.5,prefix=TOKEN,middle=TOKEN,suffix=TOKEN",
-        bl_tokenizer_name(p->tokenizer));
 }
 
 /* Sets the tokens of fill-in-the-middle: those that the user named, or those of the first family of which the tokenizer
@@ -496,7 +445,11 @@ static int fim_prepare(const struct bl_text_config *config, struct bl_text_prepa
             break;
     }
     if (!config->fim.token[0].text && !family)
-        return fim_refuse(p, e);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--fim: the tokenizer %s has no fill-in-the-middle tokens of a known name (<fim_prefix>, "
+            "<|fim_prefix|>, [PREFIX] ...): name them, as in --fim 0.5,prefix=TOKEN,middle=TOKEN,suffix=TOKEN",
+            bl_tokenizer_name(p->tokenizer));
     for (int i = 0; i < BL_FIM_PARTS && !code; i++) {
         /* The option's text is one string, so the name is copied to end with a zero byte. */
         char *name = family ? strdup(family[i]) : strndup(config->fim.token[i].text, config->fim.token[i].size);
@@ -571,22 +524,21 @@ static int fields_prepare(const struct bl_text_config *config, struct bl_text_pr
 int bl_text_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_text_config *config = values;
-    struct bl_token_spec *spec = &config->prepared.token_spec;
-    int code = config->token_file ? bl_token_spec_parse(config->token_file, spec, e) : BL_OK;
+    struct bl_text_prepared *p = &config->prepared;
+    BL_TRY(config->token_file ? bl_token_spec_parse(config->token_file, &p->token_spec, e) : BL_OK);
     /* The mark is an id like those of the file, so it must fit the dtype, too. */
-    if (!code && config->common.dtype && spec->mark > UINT16_MAX)
-        code = bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16", spec->mark);
-    if (code)
-        return code;
-    BL_TRY(rule_prepare(config, &config->prepared, e));
-    BL_TRY(text_keys_prepare(config, &config->prepared, e));
-    BL_TRY(tokens_prepare(config, &config->prepared, e));
+    if (config->common.dtype && p->token_spec.mark > UINT16_MAX)
+        return bl_error_set(e, BL_EUSAGE, "--token-file: the id %" PRId64 " does not fit --dtype u16",
+                            p->token_spec.mark);
+    BL_TRY(rule_prepare(config, p, e));
+    BL_TRY(text_keys_prepare(config, p, e));
+    BL_TRY(tokens_prepare(config, p, e));
     /* Warnings go to the caller: only src/cmd prints. */
-    const char *said = config->prepared.tokenizer ? bl_tokenizer_warning(config->prepared.tokenizer) : NULL;
+    const char *said = p->tokenizer ? bl_tokenizer_warning(p->tokenizer) : NULL;
     if (said)
         bl_buffer_text(warning, said);
-    BL_TRY(bl_record_places_open(&config->prepared.places, e));
-    return fields_prepare(config, &config->prepared, e);
+    BL_TRY(bl_record_places_open(&p->places, e));
+    return fields_prepare(config, p, e);
 }
 
 void bl_text_release(void *values)
@@ -603,18 +555,6 @@ void bl_text_release(void *values)
 
 /* --- options for a file ------------------------------------------------------------------------------------------- */
 
-/* Returns true if this is the last extension of the file, or the one before .gz or .zst. */
-static bool path_has_extension(const char *path, const char *wanted)
-{
-    /* Compressed files keep the extension of their content: "a.jsonl.gz". */
-    size_t size = strlen(path), tail = strlen(wanted);
-    if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
-        size -= 3;
-    else if (size > 4 && strcasecmp(path + size - 4, ".zst") == 0)
-        size -= 4;
-    return size > tail && path[size - tail - 1] == '.' && strncasecmp(path + size - tail, wanted, tail) == 0;
-}
-
 enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const char *path)
 {
     static const struct {
@@ -630,25 +570,26 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
     /* Standard input has no name. JSON, in lines or as one array, is its usual content. */
     if (strcmp(path, "-") == 0)
         return BL_TEXT_JSON;
+    /* Compressed files keep the extension of their content: "a.jsonl.gz". */
+    size_t size = strlen(path);
+    if (size > 3 && strcasecmp(path + size - 3, ".gz") == 0)
+        size -= 3;
+    else if (size > 4 && strcasecmp(path + size - 4, ".zst") == 0)
+        size -= 4;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (path_has_extension(path, known[i].extension))
+        const char *extension = known[i].extension;
+        size_t tail = strlen(extension);
+        if (size > tail && path[size - tail - 1] == '.' && strncasecmp(path + size - tail, extension, tail) == 0)
             return known[i].format;
     }
     return BL_TEXT_PLAIN;
 }
 
-void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out)
+void bl_text_sampling(const void *values, struct bl_buffer *out)
 {
+    const struct bl_text_config *config = values;
     const struct bl_text_prepared *p = &config->prepared;
-    /* Indexed by enum bl_text_format; the automatic choice adds nothing, since each file decides. */
-    static const char *const format[] = {"",
-                                         " format=jsonl",
-                                         " format=plain",
-                                         " format=npy",
-                                         " format=megatron",
-                                         " format=json",
-                                         " format=csv",
-                                         " format=tsv"};
+
     if (p->tokenizer)
         /* The digest covers the content of the tokenizer, so that its path may change. */
         bl_buffer_printf(out, "tokenizer=%016" PRIx64, bl_tokenizer_digest(p->tokenizer));
@@ -668,8 +609,11 @@ void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out
     if (config->max_document != BL_MAX_DOCUMENT)
         bl_buffer_printf(out, " max=%" PRId64, config->max_document);
     bl_buffer_text(out, config->invalid == BL_INVALID_ERROR ? " invalid=error" : "");
-    bl_buffer_printf(out, "%s%s%s%s", config->add_special_tokens ? " add-special-tokens" : "",
-                     config->bos ? " bos" : "", config->eos ? " eos" : "", format[config->format]);
+    bl_buffer_printf(out, "%s%s%s", config->add_special_tokens ? " add-special-tokens" : "", config->bos ? " bos" : "",
+                     config->eos ? " eos" : "");
+    /* The automatic choice adds nothing, since each file decides. */
+    if (config->format != BL_TEXT_AUTO)
+        bl_buffer_printf(out, " format=%s", format_choices[config->format]);
     if (config->fim.given) {
         bl_buffer_text(out, " fim=");
         bl_option_fim.format(NULL, &config->fim, out);

@@ -37,6 +37,6 @@ enum bl_text_format bl_text_format_of(const struct bl_text_config *config, const
 
 /* Appends the options on which lengths depend, in canonical form, for the column "sampling" of the table, for example
  * "tokenizer=0123456789abcdef key=body eos". */
-void bl_text_sampling(const struct bl_text_config *config, struct bl_buffer *out);
+void bl_text_sampling(const void *config, struct bl_buffer *out);
 
 #endif

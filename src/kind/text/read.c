@@ -3,9 +3,8 @@
  *
  * A piece takes these steps: bl_spool_index_find (path and offset of the row give the chunk and the place in it),
  * reader_open_spool (the chunk gives a descriptor), bl_spool_read (the bytes, compared with their checksums). For a
- * flat file of ids the last two are reader_open_tokens and tokens_read. All workers share the index, which does not
- * change once they run, and the table of descriptors, which uses atomic operations instead of a lock. Each worker has
- * its own reader. */
+ * flat file of ids reader_read_tokens does the last two. All workers share the index, which does not change once they
+ * run, and the table of descriptors, which uses atomic operations instead of a lock. Each worker has its own reader. */
 #include "kind/text/text.h"
 
 #include <errno.h>
@@ -25,18 +24,6 @@
 #include "kind/text/token_file.h"
 
 /* --- spool files -------------------------------------------------------------------------------------------------- */
-
-/* Makes room for one more file of the spool. Only one thread may call it, before the workers start: it may move the
- * array. The spool takes at most half of the descriptors that the process may have; the others are left for other
- * files. */
-static int spool_files_add(struct bl_spool_files *f, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e));
-    if (!f->count)
-        atomic_init(&f->left, sysconf(_SC_OPEN_MAX) / 2);
-    atomic_init(&f->descriptor[f->count++], -1);
-    return BL_OK;
-}
 
 /* Two threads may open the same file at the same time. The compare-and-exchange lets one of them put its descriptor
  * into the table; the other one closes its own and takes that from the table. */
@@ -74,13 +61,6 @@ void bl_spool_files_close(struct bl_spool_files *f)
     }
 }
 
-void bl_spool_files_free(struct bl_spool_files *f)
-{
-    bl_spool_files_close(f);
-    free(f->descriptor);
-    *f = (struct bl_spool_files){.descriptor = NULL};
-}
-
 /* --- spool index -------------------------------------------------------------------------------------------------- */
 
 /* The state of adding the rows of a chunk. */
@@ -109,36 +89,6 @@ static struct bl_spool_file *file_find(const struct bl_spool_index *p, uint64_t 
     return NULL;
 }
 
-/* Adds a file whose first segment is the next one to be added. */
-static int file_add(struct bl_spool_index *p, uint64_t hash, struct bl_spool_file **file, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e));
-    BL_TRY(bl_hash_add(&p->by_path, hash, p->files, e));
-    *file = &p->file[p->files++];
-    **file = (struct bl_spool_file){hash, p->segments, 0};
-    return BL_OK;
-}
-
-/* Begins a segment for a new file, or for the next part of the last file. The segments of a file follow each other,
- * since chunks come in the order of the files. */
-static int segment_begin(struct adding *a, int input, struct bl_error *e)
-{
-    struct bl_spool_index *p = a->index;
-    uint64_t hash = path_hash(a->chunk->input[input].path);
-    int code = BL_ARRAY_RESERVE(p->segment, p->segments_capacity, p->segments + 1, e);
-    if (code)
-        return code;
-    struct bl_spool_file *file = file_find(p, hash);
-    if (!file)
-        code = file_add(p, hash, &file, e);
-    if (code)
-        return code;
-    file->segments++;
-    p->segment[p->segments++] = (struct bl_spool_segment){p->keys - 1, p->documents, 0, a->bytes};
-    a->input = input;
-    return BL_OK;
-}
-
 /* Adds the document of an ok row. Other rows have no steps. */
 static int adding_row(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
@@ -146,8 +96,22 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     struct bl_spool_index *p = a->index;
     if (row->status != BL_ROW_OK)
         return BL_OK;
-    /* Rows of an input follow each other, so a change of the input ends a segment. */
-    BL_TRY(input == a->input ? BL_OK : segment_begin(a, input, e));
+    /* Rows of an input follow each other, so a change of the input begins a segment: of a new file, or of the next part
+     * of the last file. The segments of a file follow each other, since chunks come in the order of the files. */
+    if (input != a->input) {
+        uint64_t hash = path_hash(a->chunk->input[input].path);
+        BL_TRY(BL_ARRAY_RESERVE(p->segment, p->segments_capacity, p->segments + 1, e));
+        struct bl_spool_file *file = file_find(p, hash);
+        if (!file) {
+            BL_TRY(BL_ARRAY_RESERVE(p->file, p->files_capacity, p->files + 1, e));
+            BL_TRY(bl_hash_add(&p->by_path, hash, p->files, e));
+            file = &p->file[p->files++];
+            *file = (struct bl_spool_file){hash, p->segments, 0};
+        }
+        file->segments++;
+        p->segment[p->segments++] = (struct bl_spool_segment){p->keys - 1, p->documents, 0, a->bytes};
+        a->input = input;
+    }
     BL_TRY(BL_ARRAY_RESERVE(p->document, p->documents_capacity, p->documents + 1, e));
     p->document[p->documents++] = (struct bl_spool_document){row->offset, a->bytes, row->content};
     struct bl_spool_segment *segment = &p->segment[p->segments - 1];
@@ -157,22 +121,30 @@ static int adding_row(void *context, int input, const struct bl_row *row, int64_
     return BL_OK;
 }
 
-/* The receipt of a chunk is its key in the spool. */
+/* The receipt of a chunk is its key in the spool. Only one thread may call this function, before the workers start: it
+ * may move the array of descriptors. The spool takes at most half of the descriptors that the process may have; the
+ * others are left for other files. */
 int bl_spool_index_add(struct bl_spool_index *p, const char *dir, const struct bl_chunk *chunk, struct bl_error *e)
 {
     struct adding a = {.index = p, .chunk = chunk, .input = -1};
     BL_TRY(BL_ARRAY_RESERVE(p->key, p->keys_capacity, p->keys + 1, e));
     if (!p->files_open && !(p->files_open = calloc(1, sizeof *p->files_open)))
         return bl_error_memory(e);
-    BL_TRY(spool_files_add(p->files_open, e));
+    struct bl_spool_files *f = p->files_open;
+    BL_TRY(BL_ARRAY_RESERVE(f->descriptor, f->capacity, f->count + 1, e));
+    if (!f->count)
+        atomic_init(&f->left, sysconf(_SC_OPEN_MAX) / 2);
+    atomic_init(&f->descriptor[f->count++], -1);
     p->key[p->keys++] = chunk->receipt;
     return bl_spool_each(dir, chunk->receipt, chunk->inputs, adding_row, &a, e);
 }
 
 void bl_spool_index_free(struct bl_spool_index *p)
 {
-    if (p->files_open)
-        bl_spool_files_free(p->files_open);
+    if (p->files_open) {
+        bl_spool_files_close(p->files_open);
+        free(p->files_open->descriptor);
+    }
     free(p->files_open);
     free(p->key);
     free(p->segment);
@@ -180,22 +152,6 @@ void bl_spool_index_free(struct bl_spool_index *p)
     free(p->file);
     bl_hash_free(&p->by_path);
     *p = (struct bl_spool_index){0};
-}
-
-/* Returns the last of the file's segments that begins at or before offset, or the first one if none does. */
-static const struct bl_spool_segment *file_find_segment(const struct bl_spool_index *p,
-                                                        const struct bl_spool_file *file, int64_t offset)
-{
-    /* The chunks of a large file are its segments. */
-    size_t low = 0, high = file->segments;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (p->document[p->segment[file->segment + middle].first].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &p->segment[file->segment + low];
 }
 
 /* Returns the index of the document at offset among those of a segment, or, if there is none, of one before or after
@@ -237,7 +193,17 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
     const struct bl_spool_file *file = file_find(p, path_hash(path));
     if (!file)
         return false;
-    const struct bl_spool_segment *segment = file_find_segment(p, file, offset);
+    /* The last of the file's segments that begins at or before offset, or the first one if none does: the chunks of a
+     * large file are its segments. */
+    size_t low = 0, high = file->segments;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (p->document[p->segment[file->segment + middle].first].offset <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct bl_spool_segment *segment = &p->segment[file->segment + low];
     const struct bl_spool_document *document = p->document + segment->first;
     size_t at = segment_find_document(document, segment->count, offset);
     if (document[at].offset != offset)
@@ -385,28 +351,6 @@ static bool reader_put_ids(const int32_t *id, size_t count, bool narrow, uint8_t
     return most <= UINT16_MAX;
 }
 
-/* Reads count tokens of the document, of which the first is number `from`. all: these are the whole document, so that
- * its content can be compared with the content hash of the scan. */
-static int tokens_read(const struct text_reader *r, const struct bl_token_file *t, const struct bl_row *row,
-                       int64_t from, int64_t count, bool all, uint8_t *out, struct bl_error *e)
-{
-    int32_t id[IDS_MAX];
-    struct bl_checksum_state sum;
-    int64_t at = (row->offset < 0 ? t->begin : row->offset) + from * (int64_t)t->type.size;
-    size_t step = r->prepared->step_bytes;
-    bl_checksum_begin(&sum);
-    for (int64_t done = 0; done < count; done += IDS_MAX) {
-        size_t ids = count - done < IDS_MAX ? (size_t)(count - done) : IDS_MAX;
-        BL_TRY(bl_token_file_read(t, row->path, at + done * (int64_t)t->type.size, (int64_t)ids, id, e));
-        if (!reader_put_ids(id, ids, r->config->common.dtype, out + (size_t)done * step))
-            return row_report_change(row, e);
-        bl_checksum_add(&sum, id, ids * sizeof *id);
-    }
-    /* A content hash of 0 means "not known" in a row, so the scan stores 1 instead. */
-    uint64_t content = bl_checksum_end(&sum);
-    return all && row->content && (content ? content : 1) != row->content ? row_report_change(row, e) : BL_OK;
-}
-
 /* Writes those marks that lie within the requested steps. first: the step of the first mark. */
 static void marks_put(const struct text_reader *r, const struct bl_document_marks *marks, int64_t first,
                       const struct bl_request *request)
@@ -444,10 +388,22 @@ static int reader_read_tokens(struct text_reader *r, const struct bl_request *re
     end = end > tokens ? tokens : end;
     marks_put(r, before, 0, request);
     marks_put(r, behind, row->length - behind->count, request);
-    if (end <= first)
-        return BL_OK;
-    return tokens_read(r, t, row, first, end - first, end - first == tokens,
-                       request->out[0] + (size_t)skipped * r->prepared->step_bytes, e);
+    int32_t id[IDS_MAX];
+    struct bl_checksum_state sum;
+    bl_checksum_begin(&sum);
+    for (int64_t done = first; done < end; done += IDS_MAX) {
+        size_t ids = end - done < IDS_MAX ? (size_t)(end - done) : IDS_MAX;
+        BL_TRY(bl_token_file_read(t, row->path, at + done * size, (int64_t)ids, id, e));
+        uint8_t *out = request->out[0] + (size_t)(skipped + done - first) * r->prepared->step_bytes;
+        if (!reader_put_ids(id, ids, r->config->common.dtype, out))
+            return row_report_change(row, e);
+        bl_checksum_add(&sum, id, ids * sizeof *id);
+    }
+    /* A whole document is compared with the content hash of the scan, which is 0 if it is not known: the scan stores 1
+     * instead of 0. */
+    uint64_t content = bl_checksum_end(&sum);
+    bool is_whole = end > first && end - first == tokens;
+    return is_whole && row->content && (content ? content : 1) != row->content ? row_report_change(row, e) : BL_OK;
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */

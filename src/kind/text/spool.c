@@ -130,11 +130,8 @@ static int part_write(struct spool_part *part, const void *data, size_t size, st
 static int part_flush(struct spool_part *part, struct bl_error *e)
 {
     int code = bl_buffer_check(&part->buffer, e);
-    if (code)
-        goto out;
-    if (part->buffer.size)
+    if (!code && part->buffer.size)
         code = part_write(part, part->buffer.data, part->buffer.size, e);
-out:
     bl_buffer_clear(&part->buffer);
     return code;
 }
@@ -142,9 +139,7 @@ out:
 /* Adds bytes to the file. Small ones are collected in the buffer, since a row of a short document has some 60 bytes. */
 static int spool_part_put(struct spool_part *part, const void *data, size_t size, struct bl_error *e)
 {
-    if (part->buffer.size + size > CHUNK) {
-        BL_TRY(part_flush(part, e));
-    }
+    BL_TRY(part->buffer.size + size > CHUNK ? part_flush(part, e) : BL_OK);
     /* Steps of a long document need no copy into the buffer. */
     if (size >= CHUNK)
         return part_write(part, data, size, e);
@@ -208,40 +203,21 @@ int bl_spool_create(struct bl_spool_writer **writer, const char *dir, uint64_t k
     w->rows.fd = w->steps.fd = -1;
     w->dir = strdup(dir);
     int code = w->dir ? part_open(&w->rows, dir, key, "rows", e) : bl_error_memory(e);
-    if (code)
-        goto out;
-    code = part_open(&w->steps, dir, key, "steps", e);
-    if (code)
-        goto out;
+    if (!code)
+        code = part_open(&w->steps, dir, key, "steps", e);
     /* Only the rows have a hash: units of the steps have their own checksums. */
-    w->rows.hash = XXH3_createState();
-    if (!w->rows.hash)
+    if (!code && !(w->rows.hash = XXH3_createState()))
         code = bl_error_memory(e);
-    if (code)
-        goto out;
-    XXH3_64bits_reset(w->rows.hash);
-    code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e); /* space for the head; not in the checksum */
-out:
+    if (!code) {
+        XXH3_64bits_reset(w->rows.hash);
+        /* Space for the head, which is not in the checksum. */
+        code = bl_io_write(w->rows.fd, &head, sizeof head, w->rows.path, e);
+    }
     if (code)
         bl_spool_abort(w);
     else
         *writer = w;
     return code;
-}
-
-/* Puts the steps of a document: each unit is followed by its checksum. The last unit of a document may be shorter, so
- * that each document begins with a new unit, and a piece can be read without the documents beside it. */
-static int spool_put_steps(struct bl_spool_writer *w, const uint8_t *steps, size_t bytes, struct bl_error *e)
-{
-    struct spool_part *part = &w->steps;
-    for (size_t at = 0; at < bytes;) {
-        size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
-        uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, steps + at, size);
-        BL_TRY(spool_part_put(part, steps + at, size, e));
-        BL_TRY(spool_part_put(part, &sum, sizeof sum, e));
-        at += size;
-    }
-    return BL_OK;
 }
 
 /* The lengths of both texts are in the row, so they need no final zeros in the file. */
@@ -260,18 +236,25 @@ int bl_spool_put(struct bl_spool_writer *w, int input, const struct bl_row *row,
     BL_TRY(spool_part_put(&w->rows, &packed, sizeof packed, e));
     BL_TRY(spool_part_put(&w->rows, reason, packed.reason, e));
     BL_TRY(spool_part_put(&w->rows, extra, packed.extra, e));
-    return spool_put_steps(w, steps, bytes, e);
+    /* Each unit of the steps is followed by its checksum. The last unit of a document may be shorter, so that each
+     * document begins with a new unit, and a piece can be read without the documents beside it. */
+    struct spool_part *part = &w->steps;
+    for (size_t at = 0; at < bytes; at += BL_SPOOL_UNIT) {
+        size_t size = bytes - at < BL_SPOOL_UNIT ? bytes - at : BL_SPOOL_UNIT;
+        const uint8_t *unit = (const uint8_t *)steps + at;
+        uint64_t sum = unit_checksum(w->key, part->bytes + (int64_t)part->buffer.size, unit, size);
+        BL_TRY(spool_part_put(part, unit, size, e));
+        BL_TRY(spool_part_put(part, &sum, sizeof sum, e));
+    }
+    return BL_OK;
 }
 
 /* The steps get their name before the rows: a chunk with KEY.rows is complete. */
 int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
 {
     int code = part_flush(&w->rows, e);
-    if (code)
-        goto out;
-    code = part_flush(&w->steps, e);
-    if (code)
-        goto out;
+    if (!code)
+        code = part_flush(&w->steps, e);
     struct head head = {.key = w->key,
                         .stamp = w->stamp,
                         .rows_bytes = w->rows.bytes,
@@ -279,14 +262,12 @@ int bl_spool_publish(struct bl_spool_writer *w, struct bl_error *e)
                         .rows_checksum = XXH3_64bits_digest(w->rows.hash),
                         .synced = w->shared};
     memcpy(head.magic, magic, sizeof head.magic);
-    code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
-    if (code)
-        goto out;
-    code = part_publish(&w->steps, w, "steps", e);
-    if (code)
-        goto out;
-    code = part_publish(&w->rows, w, "rows", e);
-out:
+    if (!code)
+        code = bl_io_pwrite(w->rows.fd, &head, sizeof head, 0, w->rows.path, e);
+    if (!code)
+        code = part_publish(&w->steps, w, "steps", e);
+    if (!code)
+        code = part_publish(&w->rows, w, "rows", e);
     bl_spool_abort(w);
     return code;
 }
@@ -365,30 +346,13 @@ static int spool_report_damage(const char *dir, uint64_t key, const char *suffix
 
 /* A visit of the rows of a chunk. */
 struct spool_visiting {
-    int inputs;         /* of the chunk: a row has the number of one of them */
-    int64_t steps_left; /* bytes of the steps, with checksums */
-    int64_t sum_left;   /* what the sizes of the remaining rows may add up to: the index adds them */
-    bl_spool_visit *visit;
+    int inputs;            /* of the chunk: a row has the number of one of them */
+    int64_t steps_left;    /* bytes of the steps, with checksums */
+    int64_t sum_left;      /* what the sizes of the remaining rows may add up to: the index adds them */
+    bl_spool_visit *visit; /* NULL: only the checksum of the rows counts */
     void *context;
     struct bl_buffer texts; /* the reason and the extra columns of the row that is visited, with final zeros */
 };
-
-/* What a row adds to the position of the next one: the bytes of its steps with their checksums or, if the chunk has rows
- * alone, its steps. */
-static int64_t packed_size(const struct packed *packed)
-{
-    return packed->bytes ? bl_spool_stored(packed->bytes) : packed->length;
-}
-
-/* Whether a row can be one of the chunk: its numbers are indexes, and the sum of the sizes does not overflow. The
- * checksum is known only at the end of the file, and the visitor uses the numbers before that. */
-static bool packed_is_possible(const struct packed *packed, const struct spool_visiting *v)
-{
-    return packed->input >= 0 && packed->input < v->inputs && packed->offset >= -1 && packed->length >= 0 &&
-           packed->status >= 0 && packed->status <= BL_ROW_FAILED &&
-           (packed->bytes >= packed->length || !packed->bytes) && packed->bytes <= v->steps_left &&
-           bl_spool_stored(packed->bytes) <= v->steps_left && packed_size(packed) <= v->sum_left;
-}
 
 /* Visits the rows that lie whole in the first size bytes of data; *used: the bytes that they have. *good: false where
  * bload cannot have written one of them. A row that is cut off at the end of data is left for the next call. */
@@ -402,7 +366,15 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
         memcpy(&packed, data + *used, sizeof packed);
         /* The sum of two numbers of 32 bits and a small one does not overflow in 64 bits. */
         size_t whole = sizeof packed + packed.reason + packed.extra;
-        *good = packed_is_possible(&packed, v);
+        /* The checksum is known only at the end of the file, and the visitor uses the numbers before that: they must be
+         * those of a row of the chunk, and the sum of the sizes must not overflow. */
+        *good = packed.input >= 0 && packed.input < v->inputs && packed.offset >= -1 && packed.length >= 0 &&
+                packed.status >= 0 && packed.status <= BL_ROW_FAILED &&
+                (packed.bytes >= packed.length || !packed.bytes) && packed.bytes <= v->steps_left;
+        /* A row adds to the position of the next one the bytes of its steps with their checksums or, if the chunk has
+         * rows alone, its steps. */
+        int64_t stored = *good ? bl_spool_stored(packed.bytes) : 0, added = packed.bytes ? stored : packed.length;
+        *good = *good && stored <= v->steps_left && added <= v->sum_left;
         if (size - *used < whole || !*good)
             break;
         const char *text = data + *used + sizeof packed;
@@ -418,28 +390,12 @@ static int spool_visit_rows(struct spool_visiting *v, const char *data, size_t s
                              .reason = texts->data,
                              .extra = texts->data + packed.reason + 1,
                              .stream = -1};
-        BL_TRY(v->visit(v->context, packed.input, &row, packed.bytes, e));
-        v->steps_left -= bl_spool_stored(packed.bytes);
-        v->sum_left -= packed_size(&packed);
+        if (v->visit)
+            BL_TRY(v->visit(v->context, packed.input, &row, packed.bytes, e));
+        v->steps_left -= stored;
+        v->sum_left -= added;
         *used += whole;
     }
-    return BL_OK;
-}
-
-/* Appends the next bytes of the file, from byte `at` on, to data; *got: how many, 0 at the end. */
-static int spool_read_more(int fd, int64_t at, struct bl_buffer *data, size_t *got, struct bl_error *e)
-{
-    if (!bl_buffer_reserve(data, CHUNK))
-        return bl_error_memory(e);
-    ssize_t n;
-    /* A signal may interrupt the call. */
-    do
-        n = pread(fd, data->data + data->size, CHUNK, at);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
-    data->size += (size_t)n;
-    *got = (size_t)n;
     return BL_OK;
 }
 
@@ -449,14 +405,25 @@ static int spool_visit_file(struct spool_visiting *v, int fd, const struct head 
 {
     struct bl_buffer data = {0};
     struct bl_checksum_state sum;
-    size_t used, n = 1;
+    size_t used;
+    ssize_t n = 1;
     int code = BL_OK;
     bl_checksum_begin(&sum);
-    for (int64_t at = sizeof *head; n && !code && *good; at += (int64_t)n) {
-        code = spool_read_more(fd, at, &data, &n, e);
-        if (code || !n)
+    for (int64_t at = sizeof *head; !code && *good; at += n) {
+        if (!bl_buffer_reserve(&data, CHUNK)) {
+            code = bl_error_memory(e);
             break;
-        bl_checksum_add(&sum, data.data + data.size - n, n);
+        }
+        /* A signal may interrupt the call. */
+        do
+            n = pread(fd, data.data + data.size, CHUNK, at);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+            code = bl_error_errno(e, BL_EFAIL, "cannot read a file of the spool");
+        if (n <= 0)
+            break;
+        bl_checksum_add(&sum, data.data + data.size, (size_t)n);
+        data.size += (size_t)n;
         code = spool_visit_rows(v, data.data, data.size, &used, good, e);
         if (code)
             break;
@@ -489,22 +456,6 @@ int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *vis
     return code;
 }
 
-/* Whether each unit in the window has its checksum. The last one may be shorter than the others. */
-static bool window_is_good(const struct bl_spool_window *w)
-{
-    const uint8_t *data = w->data;
-    for (size_t left = w->size; left;) {
-        size_t whole = left < UNIT_STORED ? left : UNIT_STORED, size = whole - sizeof(uint64_t);
-        uint64_t sum;
-        memcpy(&sum, data + size, sizeof sum);
-        if (sum != unit_checksum(w->key, w->at + (data - w->data), data, size))
-            return false;
-        data += whole;
-        left -= whole;
-    }
-    return true;
-}
-
 /* Reads the units of the document from this one on, up to its byte `end` and at most BL_SPOOL_WINDOW of them, and
  * compares them with their checksums. The end is that of the request, not of the document: a short piece costs a short
  * read. *good: the checksums match; otherwise the window is empty. */
@@ -517,28 +468,20 @@ static int window_fill(struct bl_spool_window *w, const struct bl_spool_steps *s
             from = unit * (int64_t)UNIT_STORED;
     w->size = 0; /* nothing, until it is compared */
     to = to < stored ? to : stored;
-    BL_TRY(bl_io_pread(steps->fd, w->data, (size_t)(to - from), steps->begin + from, "the spool", e));
+    size_t size = (size_t)(to - from);
+    BL_TRY(bl_io_pread(steps->fd, w->data, size, steps->begin + from, "the spool", e));
     w->key = steps->key;
     w->at = steps->begin + from;
-    w->size = (size_t)(to - from);
-    *good = window_is_good(w);
-    if (!*good)
-        w->size = 0;
+    *good = true;
+    /* The last unit may be shorter than the others. */
+    for (size_t at = 0; at < size && *good; at += UNIT_STORED) {
+        size_t bytes = (size - at < UNIT_STORED ? size - at : UNIT_STORED) - sizeof(uint64_t);
+        uint64_t sum;
+        memcpy(&sum, w->data + at + bytes, sizeof sum);
+        *good = sum == unit_checksum(w->key, w->at + (int64_t)at, w->data + at, bytes);
+    }
+    w->size = *good ? size : 0;
     return BL_OK;
-}
-
-/* Returns the bytes of a unit in the window, without its checksum, or 0 if it is not there. *data: where it is, until
- * the window is filled again. */
-static size_t window_find(const struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t unit,
-                          const uint8_t **data)
-{
-    int64_t skip = steps->begin + unit * (int64_t)UNIT_STORED - w->at;
-    if (w->key != steps->key || skip < 0 || skip >= (int64_t)w->size)
-        return 0;
-    /* The window may end with a unit that is not full, the last one of a document. */
-    size_t left = w->size - (size_t)skip;
-    *data = w->data + skip;
-    return (left < UNIT_STORED ? left : UNIT_STORED) - sizeof(uint64_t);
 }
 
 /* Pieces of one document are often read one after the other, so the window keeps the units that were read last. A loop
@@ -546,20 +489,21 @@ static size_t window_find(const struct bl_spool_window *w, const struct bl_spool
 int bl_spool_read(struct bl_spool_window *w, const struct bl_spool_steps *steps, int64_t from, void *out, size_t size,
                   struct bl_error *e)
 {
-    const uint8_t *data;
     int64_t end = from + (int64_t)size;
     for (uint8_t *to = out; from < end;) {
-        size_t there = window_find(w, steps, from / BL_SPOOL_UNIT, &data);
-        if (!there) {
+        int64_t unit = from / BL_SPOOL_UNIT, at = steps->begin + unit * (int64_t)UNIT_STORED - w->at;
+        if (w->key != steps->key || at < 0 || at >= (int64_t)w->size) {
             bool good = true;
-            BL_TRY(window_fill(w, steps, from / BL_SPOOL_UNIT, end, &good, e));
+            BL_TRY(window_fill(w, steps, unit, end, &good, e));
             if (!good)
                 return spool_report_damage(steps->dir, steps->key, "steps", e);
             continue;
         }
+        /* The window may end with a unit that is not full, the last one of a document. */
+        size_t left = w->size - (size_t)at, there = (left < UNIT_STORED ? left : UNIT_STORED) - sizeof(uint64_t);
         size_t skip = (size_t)(from % BL_SPOOL_UNIT), part = there - skip;
         part = (int64_t)part < end - from ? part : (size_t)(end - from);
-        memcpy(to, data + skip, part);
+        memcpy(to, w->data + at + skip, part);
         to += part;
         from += (int64_t)part;
     }
@@ -588,13 +532,6 @@ static int comparing_row(void *context, int input, const struct bl_row *row, int
     return code;
 }
 
-/* Takes a row without a look at its steps, where only the checksum of the rows counts. */
-static int visiting_nothing(void *context, int input, const struct bl_row *row, int64_t bytes, struct bl_error *e)
-{
-    (void)context, (void)input, (void)row, (void)bytes, (void)e;
-    return BL_OK;
-}
-
 /* Compares the rows, and the steps unless they were synced, with their checksums. rows and steps: descriptors. */
 static int spool_compare(int rows, int steps, uint64_t key, int inputs, const struct head *head, bool *good,
                          struct bl_error *e)
@@ -606,7 +543,7 @@ static int spool_compare(int rows, int steps, uint64_t key, int inputs, const st
         .inputs = inputs, .steps_left = head->steps_bytes, .sum_left = INT64_MAX / 2, .context = c};
     c->good = true;
     c->steps = (struct bl_spool_steps){.key = key, .fd = steps};
-    v.visit = head->synced ? visiting_nothing : comparing_row;
+    v.visit = head->synced ? NULL : comparing_row;
     int code = spool_visit_file(&v, rows, head, good, e);
     *good = *good && c->good;
     bl_buffer_free(&v.texts);
@@ -621,30 +558,22 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     struct head head = {.key = 0};
     bool good = false;
     int rows = -1, steps = -1;
-    *found = *changed = false;
     int code = spool_open_file(dir, key, "rows", true, &rows, e);
-    if (code || rows < 0)
-        goto out;
-    code = spool_open_file(dir, key, "steps", true, &steps, e);
-    if (code || steps < 0)
-        goto out;
-    code = spool_read_head(rows, key, &head, &good, e);
-    if (code || !good)
-        goto out;
+    if (!code && rows >= 0)
+        code = spool_open_file(dir, key, "steps", true, &steps, e);
+    if (!code && steps >= 0)
+        code = spool_read_head(rows, key, &head, &good, e);
     /* The same contents under other times, such as after a copy of the inputs, are as good. */
-    if (head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents)) {
-        *changed = true;
-        goto out;
-    }
-    code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
-    if (code || !good)
-        goto out;
-    code = spool_has_size(steps, head.steps_bytes, &good, e);
-    if (code || !good)
-        goto out;
-    code = spool_compare(rows, steps, key, inputs, &head, &good, e);
+    *changed =
+        !code && good && head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents);
+    good = good && !*changed;
+    if (!code && good)
+        code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
+    if (!code && good)
+        code = spool_has_size(steps, head.steps_bytes, &good, e);
+    if (!code && good)
+        code = spool_compare(rows, steps, key, inputs, &head, &good, e);
     *found = !code && good;
-out:
     if (rows >= 0)
         close(rows);
     if (steps >= 0)
@@ -667,25 +596,20 @@ int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e)
     return code;
 }
 
-/* Whether the name is that of a temporary file: "KEY.rows.part-HOST-PID-RANDOM". *key: its chunk. */
-static bool spool_is_left_over(const char *name, uint64_t *key)
-{
-    char *end;
-    *key = strtoull(name, &end, 16);
-    return end == name + 16 && (strncmp(end, ".rows.part-", 11) == 0 || strncmp(end, ".steps.part-", 12) == 0);
-}
-
 /* Only temporary files of the given chunks are removed: other runs may be writing those of other chunks. */
 int bl_spool_sweep(const char *dir, const uint64_t *key, size_t count, struct bl_error *e)
 {
-    uint64_t found;
     DIR *directory;
     int code = bl_fs_opendir(dir, &directory, e);
     if (code || !directory)
         return code;
     const struct dirent *entry;
     while (!code && (entry = readdir(directory))) {
-        if (!spool_is_left_over(entry->d_name, &found))
+        /* The name of a temporary file is "KEY.rows.part-HOST-PID-RANDOM". */
+        char *end;
+        uint64_t found = strtoull(entry->d_name, &end, 16);
+        if (end != entry->d_name + 16 ||
+            (strncmp(end, ".rows.part-", 11) != 0 && strncmp(end, ".steps.part-", 12) != 0))
             continue;
         size_t i = 0;
         while (i < count && key[i] != found)

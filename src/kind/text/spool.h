@@ -126,7 +126,6 @@ int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, 
 
 /* Closes all files; more may be opened afterwards. No thread may read from them at that time. */
 void bl_spool_files_close(struct bl_spool_files *files);
-void bl_spool_files_free(struct bl_spool_files *files);
 
 /* --- spool index -------------------------------------------------------------------------------------------------- */
 

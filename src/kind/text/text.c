@@ -48,11 +48,6 @@ static const char *const dtypes[] = {"i32", "u16", NULL};
 #define CHUNK_BYTES ((int64_t)64 << 20)
 #define CHUNK_BYTES_LEAST ((int64_t)1 << 20) /* counting them takes a hundred times as long as beginning a chunk */
 
-static void text_sampling(const void *config, struct bl_buffer *out)
-{
-    bl_text_sampling(config, out);
-}
-
 /* Appends the lines that identify a dataset beside its options: another tokenizer file of the same name gives another
  * dataset. */
 static void text_identify(const void *values, struct bl_buffer *out)
@@ -205,7 +200,7 @@ static const struct bl_total totals[] = {
 static const struct bl_kind_scan text_scan = {
     .chunk_bytes = CHUNK_BYTES,
     .chunk_bytes_least = CHUNK_BYTES_LEAST,
-    .sampling = text_sampling,
+    .sampling = bl_text_sampling,
     .columns = text_columns,
     .totals = totals,
     .number = text_number,

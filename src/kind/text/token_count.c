@@ -21,7 +21,6 @@
 /* Ids that are read at once: 64 KiB to 256 KiB of a file, of which a disk reads one as fast as several smaller pieces.
  */
 #define WINDOW_IDS ((size_t)1 << 15)
-#define INDEX_CHUNK ((int64_t)4096) /* entries of an index that are read at once: 32 KiB */
 
 /* --- index of documents ------------------------------------------------------------------------------------------- */
 
@@ -31,87 +30,68 @@ struct index {
     struct bl_megatron_documents *pair; /* or NULL: */
     const struct bl_token_file *t;      /* of the ids */
     struct bl_input_file file;
-    int64_t count;       /* documents */
-    int64_t first, held; /* entries in memory: the number of the first one, and how many */
-    uint8_t entry[8 * INDEX_CHUNK];
+    int64_t count; /* documents */
+    struct bl_id_table table;
 };
 
 /* Finds the byte of the file at which document i ends. An entry with more tokens than the file has gives a byte behind
- * the end of the file, which index_check reports: the multiplication must not overflow. */
+ * the end of the file, which index_open reports: the multiplication must not overflow. */
 static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_error *e)
 {
-    static const struct bl_id_number type = {8, false, false};
-    int code = BL_OK;
+    int64_t tokens = 0, size = (int64_t)x->t->type.size, all = (x->t->end - x->t->begin) / size;
     if (x->pair) {
-        code = bl_megatron_documents_end(x->pair, i, end, e);
+        int code = bl_megatron_documents_end(x->pair, i, end, e);
         *end += x->t->begin;
         return code;
     }
-    if (i < x->first || i - x->first >= x->held) {
-        int64_t count = x->count - i < INDEX_CHUNK ? x->count - i : INDEX_CHUNK;
-        code = bl_io_pread(x->file.fd, x->entry, (size_t)count * 8, 8 * i, x->t->index, e);
-        x->first = i;
-        x->held = code ? 0 : count;
-    }
-    int64_t tokens = code ? 0 : bl_id_number_read(&type, x->entry + 8 * (i - x->first));
-    int64_t all = (x->t->end - x->t->begin) / (int64_t)x->t->type.size;
-    *end = x->t->begin + (tokens <= all ? tokens : all + 1) * (int64_t)x->t->type.size;
-    return code;
-}
-
-/* Checks that the documents follow each other without gaps, up to the end of the ids. BL_EDATA: they do not. */
-static int index_check(struct index *x, const struct bl_cancel *cancel, struct bl_error *e)
-{
-    int64_t size = (int64_t)x->t->type.size, before = x->t->begin, end = before;
-    for (int64_t i = 0; i < x->count; i++, before = end) {
-        BL_TRY(i % INDEX_CHUNK == 0 && bl_cancelled(cancel) ? BL_ECANCEL : index_find_end(x, i, &end, e));
-        if (end > x->t->end)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": document %" PRId64 " ends behind the last of the %" PRId64 " tokens",
-                                8 * i, i, (x->t->end - x->t->begin) / size);
-        if (end < before)
-            return bl_error_set(e, BL_EDATA,
-                                "byte %" PRId64 ": document %" PRId64 " ends at token %" PRId64
-                                ", and the one before at %" PRId64,
-                                8 * i, i, (end - x->t->begin) / size, (before - x->t->begin) / size);
-    }
-    if (end == x->t->end)
-        return BL_OK;
-    return bl_error_set(
-        e, BL_EDATA, "byte %" PRId64 ": the last document ends at token %" PRId64 ", and there are %" PRId64,
-        x->count ? 8 * (x->count - 1) : 0, (end - x->t->begin) / size, (x->t->end - x->t->begin) / size);
-}
-
-/* Opens an index of datatrove: numbers of 64 bits, and nothing else. BL_EDATA: it is none. */
-static int index_open_file(struct index *x, const char *path, struct bl_error *e)
-{
-    if (bl_input_file_open(&x->file, path) != 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open it");
-    int64_t bytes = x->file.status.st_size;
-    if (!S_ISREG(x->file.status.st_mode))
-        return bl_error_set(e, BL_EDATA, "not a regular file");
-    x->count = bytes / 8;
-    if (bytes % 8)
-        return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": cut off: an entry has 8 bytes", bytes - bytes % 8);
+    BL_TRY(bl_id_table_read(&x->table, x->file.fd, x->t->index, i, &tokens, e));
+    *end = x->t->begin + (tokens <= all ? tokens : all + 1) * size;
     return BL_OK;
 }
 
-/* Opens the index. The caller closes it, also after an error. sequences: each sequence of Megatron is a document. */
+/* Opens the index, and checks that the documents follow each other without gaps, up to the end of the ids. The caller
+ * closes it, also after an error. sequences: each sequence of Megatron is a document. BL_EDATA: the index is damaged.
+ */
 static int index_open(struct index *x, const struct bl_token_file *t, bool sequences, const struct bl_cancel *cancel,
                       struct bl_error *e)
 {
     *x = (struct index){.t = t, .file.fd = -1};
-    int code = t->is_pair ? bl_megatron_documents_open(&x->pair, t->index, t->end - t->begin, sequences, cancel, e)
-                          : index_open_file(x, t->index, e);
-    if (!code && x->pair)
-        x->count = bl_megatron_documents_count(x->pair);
-    return code || x->pair ? code : index_check(x, cancel, e);
-}
-
-static void index_close(struct index *x)
-{
-    bl_megatron_documents_close(x->pair);
-    bl_input_file_close(&x->file);
+    if (t->is_pair) {
+        int code = bl_megatron_documents_open(&x->pair, t->index, t->end - t->begin, sequences, cancel, e);
+        if (!code && x->pair)
+            x->count = bl_megatron_documents_count(x->pair);
+        return code;
+    }
+    /* An index of datatrove has numbers of 64 bits, and nothing else. */
+    if (bl_input_file_open(&x->file, t->index) != 0)
+        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open it");
+    int64_t bytes = x->file.status.st_size;
+    if (!S_ISREG(x->file.status.st_mode))
+        return bl_error_set(e, BL_EDATA, "not a regular file");
+    x->table.type = (struct bl_id_number){8, false, false};
+    x->table.count = x->count = bytes / 8;
+    if (bytes % 8)
+        return bl_error_set(e, BL_EDATA, "byte %" PRId64 ": cut off: an entry has 8 bytes", bytes - bytes % 8);
+    int64_t size = (int64_t)t->type.size, before = t->begin, end = before;
+    for (int64_t i = 0; i < x->count; i++, before = end) {
+        if (i % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
+            return BL_ECANCEL;
+        BL_TRY(index_find_end(x, i, &end, e));
+        if (end > t->end)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": document %" PRId64 " ends behind the last of the %" PRId64 " tokens",
+                                8 * i, i, (t->end - t->begin) / size);
+        if (end < before)
+            return bl_error_set(e, BL_EDATA,
+                                "byte %" PRId64 ": document %" PRId64 " ends at token %" PRId64
+                                ", and the one before at %" PRId64,
+                                8 * i, i, (end - t->begin) / size, (before - t->begin) / size);
+    }
+    if (end == t->end)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA,
+                        "byte %" PRId64 ": the last document ends at token %" PRId64 ", and there are %" PRId64,
+                        x->count ? 8 * (x->count - 1) : 0, (end - t->begin) / size, (t->end - t->begin) / size);
 }
 
 /* --- counting --------------------------------------------------------------------------------------------------- */
@@ -188,21 +168,6 @@ static size_t ids_find(const int32_t *id, size_t count, int32_t wanted)
     return i;
 }
 
-/* Returns how many of the next count ids belong to the document that has begun. *ended: the last one of them ends it,
- * or the one behind them begins another. is_first: they begin the document, so that a mark at their begin is its own.
- */
-static size_t scan_take(const struct id_scan *s, const int32_t *id, size_t count, bool is_first, bool *ended)
-{
-    if (s->spec->mark_begins) {
-        size_t skip = is_first && count, found = skip + ids_find(id + skip, count - skip, (int32_t)s->spec->mark);
-        *ended = found < count;
-        return found;
-    }
-    size_t found = ids_find(id, count, (int32_t)s->spec->mark);
-    *ended = found < count;
-    return found + *ended;
-}
-
 /* Reads the document that begins at d->begin, up to byte limit, or, if by_mark, up to a mark before that. The content
  * hash is that of the ids, so it does not depend on the type in which a file stores them. */
 static int scan_document(struct id_scan *s, struct token_document *d, int64_t limit, bool by_mark, struct bl_error *e)
@@ -222,7 +187,14 @@ static int scan_document(struct id_scan *s, struct token_document *d, int64_t li
             d->head = id[0];
             d->is_marked = by_mark && s->spec->mark_begins && id[0] == s->spec->mark;
         }
-        count = by_mark ? scan_take(s, id, count, d->end == d->begin, &ended) : count;
+        if (by_mark) {
+            /* A mark that begins documents ends this one, unless it is the document's own at its begin; a mark that
+             * ends documents belongs to this one. */
+            size_t skip = s->spec->mark_begins && d->end == d->begin && count;
+            size_t found = skip + ids_find(id + skip, count - skip, (int32_t)s->spec->mark);
+            ended = found < count;
+            count = found + (ended && !s->spec->mark_begins);
+        }
         if (!s->is_right && d->wrong < 0) {
             size_t wrong = ids_find(id, count, -1);
             d->wrong = wrong < count ? d->end + (int64_t)wrong * size : -1;
@@ -241,17 +213,6 @@ static int scan_document(struct id_scan *s, struct token_document *d, int64_t li
     return BL_OK;
 }
 
-/* Finds whether the document has the tokens of --bos and --eos already, as bl_item_end_ids does. Returns its length
- * with those that are added. A document of one id does not count as both. */
-static int64_t document_add_marks(const struct token_document *d, int64_t tokens, struct bl_item *item)
-{
-    const struct bl_text_config *config = item->config;
-    const struct bl_text_prepared *p = &config->prepared;
-    item->had_bos = config->bos && d->head == p->begin.id[0];
-    item->had_eos = config->eos && d->last == p->end.id[0] && tokens > item->had_bos;
-    return tokens + (item->had_bos ? 0 : p->begin.count) + (item->had_eos ? 0 : p->end.count);
-}
-
 /* Emits a row of the document: skipped if a number of it is no id, or if it is longer than --max-document. */
 static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_mark, struct bl_error *e)
 {
@@ -268,8 +229,14 @@ static int scan_emit(struct id_scan *s, const struct token_document *d, bool by_
                      (d->wrong - d->begin) / size, d->wrong, d->number, s->max);
     else if (config->max_document != BL_MAX_DOCUMENT && d->end - d->begin > config->max_document)
         bl_item_skip_long(item);
-    else
-        item->row.length = document_add_marks(d, tokens, item);
+    else {
+        /* The document may have the tokens of --bos and --eos already, as in bl_item_end_ids. A document of one id does
+         * not count as both. */
+        const struct bl_text_prepared *p = &config->prepared;
+        item->had_bos = config->bos && d->head == p->begin.id[0];
+        item->had_eos = config->eos && d->last == p->end.id[0] && tokens > item->had_bos;
+        item->row.length = tokens + (item->had_bos ? 0 : p->begin.count) + (item->had_eos ? 0 : p->end.count);
+    }
     item->row.content = d->content;
     return s->emit(s->context, item, e);
 }
@@ -303,77 +270,57 @@ static int scan_find_first(struct id_scan *s, int64_t from, int64_t end, int64_t
 static int scan_by_mark(struct id_scan *s, struct bl_error *e)
 {
     int64_t end = s->chunk->end < s->t->end ? s->chunk->end : s->t->end, at = 0;
-    int code = scan_find_first(s, s->chunk->begin, end, &at, e);
-    while (!code && at < end) {
+    BL_TRY(scan_find_first(s, s->chunk->begin, end, &at, e));
+    while (at < end) {
         struct token_document d = {.begin = at};
-        code = scan_document(s, &d, s->t->end, true, e);
-        if (!code && !d.is_marked && d.begin == s->t->begin && d.end == s->t->end)
+        BL_TRY(scan_document(s, &d, s->t->end, true, e));
+        if (!d.is_marked && d.begin == s->t->begin && d.end == s->t->end)
             return bl_error_set(e, BL_EDATA,
                                 "%s=%" PRId64 " is nowhere in the file: another id, or another dtype? (without it, the "
                                 "file is one sequence)",
                                 s->spec->mark_begins ? "bos" : "eos", s->spec->mark);
-        if (!code)
-            code = scan_emit(s, &d, true, e);
+        BL_TRY(scan_emit(s, &d, true, e));
         at = d.end;
     }
-    return code;
+    return BL_OK;
 }
 
-/* Emits a row for each document of the index. An empty document gets no row, because its offset would be that of the
- * next document: it is counted in the row before it, or in the first row. A row is emitted when the next document with
- * tokens begins. */
-static int scan_by_index(struct id_scan *s, struct index *index, struct bl_error *e)
+/* Opens the index, and emits a row for each document of it. An empty document gets no row, because its offset would be
+ * that of the next document: it is counted in the row before it, or in the first row. A row is emitted when the next
+ * document with tokens begins. The index is on the heap, as it has a buffer of 32 KiB. */
+static int scan_by_index(struct id_scan *s, struct bl_error *e)
 {
     struct token_document d = {.begin = s->t->begin};
     bool found = false;
     int64_t at = d.begin, end = at;
-    for (int64_t i = 0; i < index->count; i++) {
-        int code = index_find_end(index, i, &end, e);
-        d.empties += end == at;
-        if (code)
-            return code;
-        if (end == at)
-            continue;
-        BL_TRY(found ? scan_emit(s, &d, false, e) : BL_OK);
-        d = (struct token_document){.begin = at, .empties = found ? 0 : d.empties};
-        BL_TRY(scan_document(s, &d, end, false, e));
-        found = true;
-        at = end;
-    }
-    return found ? scan_emit(s, &d, false, e) : BL_OK;
-}
-
-/* Opens the index and emits its documents. The index is on the heap, as it has a buffer of 32 KiB. */
-static int scan_open_index(struct id_scan *s, struct bl_error *e)
-{
     struct index *index = calloc(1, sizeof *index);
     if (!index)
         return bl_error_memory(e);
     int code = index_open(index, s->t, s->spec->sequences, s->cancel, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", s->t->index);
-    if (!code)
-        code = scan_by_index(s, index, e);
-    index_close(index);
+    for (int64_t i = 0; !code && i < index->count; i++) {
+        code = index_find_end(index, i, &end, e);
+        d.empties += end == at;
+        if (code || end == at)
+            continue;
+        if (found)
+            code = scan_emit(s, &d, false, e);
+        d = (struct token_document){.begin = at, .empties = found ? 0 : d.empties};
+        if (!code)
+            code = scan_document(s, &d, end, false, e);
+        found = true;
+        at = end;
+    }
+    if (!code && found)
+        code = scan_emit(s, &d, false, e);
+    bl_megatron_documents_close(index->pair);
+    bl_input_file_close(&index->file);
     free(index);
     return code;
 }
 
 /* Emits the rows of the chunk's part of the file by the first rule that applies: index, mark, whole file. */
-static int scan_run(struct id_scan *s, struct bl_error *e)
-{
-    BL_TRY(s->chunk->begin ? BL_OK : bl_token_file_check_type(s->t, s->path, e));
-    if (s->t->index)
-        return scan_open_index(s, e);
-    if (s->t->begin == s->t->end)
-        return BL_OK;
-    if (s->spec->mark >= 0)
-        return scan_by_mark(s, e);
-    struct token_document d = {.begin = s->t->begin, .is_whole_file = true};
-    BL_TRY(scan_document(s, &d, s->t->end, false, e));
-    return scan_emit(s, &d, false, e);
-}
-
 int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, const char *path, int64_t before,
                         const struct bl_cancel *cancel, bl_item_emit *emit, void *context, struct bl_error *e)
 {
@@ -396,7 +343,20 @@ int bl_token_file_count(struct bl_item *item, const struct bl_chunk *chunk, cons
     s->context = context;
     s->max = spec->vocabulary ? spec->vocabulary - 1 : INT32_MAX;
     s->max = item->config->common.dtype && s->max > UINT16_MAX ? UINT16_MAX : s->max;
-    code = scan_run(s, e);
+    struct token_document whole = {.begin = t.begin, .is_whole_file = true};
+    code = chunk->begin ? BL_OK : bl_token_file_check_type(&t, path, e);
+    if (code)
+        goto out;
+    if (t.index) {
+        code = scan_by_index(s, e);
+    } else if (t.begin < t.end && spec->mark >= 0) {
+        code = scan_by_mark(s, e);
+    } else if (t.begin < t.end) {
+        code = scan_document(s, &whole, t.end, false, e);
+        if (!code)
+            code = scan_emit(s, &whole, false, e);
+    }
+out:
     bl_token_file_close(&t);
     free(s);
     return code;

@@ -10,7 +10,6 @@
  */
 #include "kind/text/token_file.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,30 +56,13 @@ static const char *type_name(const struct bl_id_number *type)
     return name;
 }
 
-/* Parses a name of size bytes. False: it names no type. */
-static bool type_parse(const char *name, size_t size, struct bl_id_number *type)
-{
-    for (size_t i = 0; i < TYPES; i++) {
-        if (strlen(types[i].name) == size && memcmp(types[i].name, name, size) == 0) {
-            *type = types[i].type;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns the largest number of the type that is an id: ids have 31 bits. */
-static int64_t type_max(const struct bl_id_number *type)
-{
-    unsigned bits = (unsigned)type->size * 8 - type->is_signed;
-    return bits >= 31 ? INT32_MAX : ((int64_t)1 << bits) - 1;
-}
-
 /* Checks that a number of the type, and of the vocabulary, can be the mark. code: of the error if it cannot. */
 static int spec_check_mark(const struct bl_token_spec *spec, const struct bl_id_number *type, int code,
                            struct bl_error *e)
 {
-    int64_t max = type->size ? type_max(type) : INT32_MAX;
+    /* The largest number of the type that is an id: ids have 31 bits. A type of no bytes is not known yet. */
+    unsigned bits = (unsigned)type->size * 8 - type->is_signed;
+    int64_t max = !type->size || bits >= 31 ? INT32_MAX : ((int64_t)1 << bits) - 1;
     const char *name = spec->mark_begins ? "bos" : "eos";
     if (spec->mark > max)
         return bl_error_set(e, code, "%s=%" PRId64 " is no id of %s, which ends at %" PRId64, name, spec->mark,
@@ -100,8 +82,13 @@ static bool spec_parse_item(const char *item, size_t size, struct bl_token_spec 
         return size == 4 && memcmp(item, "auto", size) == 0;
     size_t name = (size_t)(equals - item), rest = size - name - 1;
     const char *value = equals + 1;
-    if (name == 5 && memcmp(item, "dtype", name) == 0)
-        return type_parse(value, rest, &spec->type);
+    bool is_dtype = name == 5 && memcmp(item, "dtype", name) == 0;
+    for (size_t i = 0; i < TYPES && is_dtype; i++) {
+        if (strlen(types[i].name) == rest && memcmp(types[i].name, value, rest) == 0) {
+            spec->type = types[i].type;
+            return true;
+        }
+    }
     if (name == 5 && memcmp(item, "vocab", name) == 0)
         return bl_text_to_int(value, rest, 1, (int64_t)INT32_MAX + 1, &spec->vocabulary);
     if (name != 3 || spec->mark >= 0 || (memcmp(item, "eos", name) != 0 && memcmp(item, "bos", name) != 0))
@@ -134,44 +121,28 @@ int bl_token_spec_parse(const char *text, struct bl_token_spec *spec, struct bl_
 
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the path of a companion file: path with its ending `from` replaced by `to`. The caller frees it. NULL: the
- * name does not end in `from`, or, if *code is an error, out of memory. */
-static char *beside_path(const char *path, const char *from, const char *to, int *code, struct bl_error *e)
-{
-    if (!bl_path_has_suffix(path, from))
-        return NULL;
-    struct bl_buffer text = {0};
-    bl_buffer_append(&text, path, strlen(path) - strlen(from));
-    bl_buffer_printf(&text, "%s", to);
-    *code = bl_buffer_check(&text, e);
-    if (*code)
-        bl_buffer_free(&text);
-    return text.data;
-}
-
 /* Files that may lie beside one with ids: Megatron's index, datatrove's index and metadata. */
 #define BESIDES 3
 
-/* Sets the paths of the files that may lie beside the one at path, NULL where its name does not end so. The caller
- * frees all of them, also after an error. */
+/* Sets the paths of the files that may lie beside the one at path: path with another ending, or NULL where its name
+ * does not end so. The caller frees all of them, also after an error. */
 static int beside_paths(const char *path, char *beside[BESIDES], struct bl_error *e)
 {
     static const char *const names[BESIDES][2] = {{".bin", ".idx"}, {".ds", ".ds.index"}, {".ds", ".ds.metadata"}};
-    int code = BL_OK;
-    for (int i = 0; i < BESIDES && !code; i++)
-        beside[i] = beside_path(path, names[i][0], names[i][1], &code, e);
-    return code;
-}
-
-/* Sets *there if the file exists. path may be NULL: there is none. BL_EDATA: its status cannot be read; BL_EFAIL: the
- * system fails. */
-static int beside_exists(const char *path, bool *there, struct bl_error *e)
-{
-    struct stat status;
-    *there = path && stat(path, &status) == 0;
-    if (*there || !path || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
-        return BL_OK;
-    return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot stat %s", path);
+    for (int i = 0; i < BESIDES; i++) {
+        struct bl_buffer text = {0};
+        if (!bl_path_has_suffix(path, names[i][0]))
+            continue;
+        bl_buffer_append(&text, path, strlen(path) - strlen(names[i][0]));
+        bl_buffer_text(&text, names[i][1]);
+        int code = bl_buffer_check(&text, e);
+        if (code) {
+            bl_buffer_free(&text);
+            return code;
+        }
+        beside[i] = text.data;
+    }
+    return BL_OK;
 }
 
 /* Sets the type that the file itself or one beside it has. BL_EDATA: the option has another one. who: the source of the
@@ -229,9 +200,14 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     char *beside[BESIDES] = {NULL};
     bool there[BESIDES] = {false};
     struct bl_id_number type;
+    struct stat status;
     int code = beside_paths(path, beside, e);
-    for (int i = 0; i < BESIDES && !code; i++)
-        code = beside_exists(beside[i], &there[i], e);
+    for (int i = 0; i < BESIDES && !code; i++) {
+        there[i] = beside[i] && stat(beside[i], &status) == 0;
+        /* A file that does not exist is no error. */
+        if (beside[i] && !there[i] && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
+            code = bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot stat %s", beside[i]);
+    }
     if (!code && there[0]) {
         /* Megatron's index has the type with its sign, so it must equal that of the option. */
         code = bl_megatron_type(beside[0], &type, e);
@@ -258,9 +234,8 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
 /* Returns number i of a header of numbers of 32 bits, little endian. */
 static int32_t header_number(const uint8_t *head, size_t i)
 {
-    uint32_t number;
-    memcpy(&number, head + 4 * i, sizeof number);
-    return (int32_t)le32toh(number);
+    static const struct bl_id_number type = {4, true, false};
+    return (int32_t)bl_id_number_read(&type, head + 4 * i);
 }
 
 /* Looks for a header: that of llm.c is read, that of NPY is another format. known: the magic numbers and versions of
@@ -276,9 +251,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
     /* A smaller file can have ids, but no header. */
     if (t->end < (int64_t)sizeof head)
         return BL_OK;
-    int code = bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e);
-    if (code)
-        return code;
+    BL_TRY(bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e));
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return bl_error_set(e, BL_EDATA,
                             "byte 0: the header of an NPY file, which is read without --token-file (--kind text "
@@ -288,7 +261,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
         return bl_error_set(e, BL_EDATA, "byte 0: examples of an evaluation, as llm.c writes them, not ids alone");
     /* A magic number can also be two ids of 16 bits; the size of the header and the number of tokens make that
      * unlikely. */
-    for (size_t i = 0; i < sizeof known / sizeof *known && !code; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         int32_t version = header_number(head, 1), count = header_number(head, 2);
         if (header_number(head, 0) != known[i].magic || t->end < LLMC_HEADER)
             continue;
@@ -297,18 +270,19 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
                                 known[i].version);
         /* The ids follow the header, and the header has their number. */
         t->begin = LLMC_HEADER;
-        code = file_set_type(t, spec, known[i].type, true, "its header", e);
-        if (!code && (t->end - t->begin) / (int64_t)t->type.size != count)
-            code = bl_error_set(e, BL_EDATA,
+        BL_TRY(file_set_type(t, spec, known[i].type, true, "its header", e));
+        if ((t->end - t->begin) / (int64_t)t->type.size != count)
+            return bl_error_set(e, BL_EDATA,
                                 "byte 8: a header of llm.c that says %d tokens, and %" PRId64 " bytes follow it", count,
                                 t->end - t->begin);
     }
-    return code;
+    return BL_OK;
 }
 
-/* Refuses names of files that cannot be read at an offset, or that have no ids. */
-static int file_refuse_name(const char *path, struct bl_error *e)
+/* Opens the file into t, which the caller closes, also after an error. */
+static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
 {
+    /* Files that cannot be read at an offset, and files without ids. */
     if (strcmp(path, "-") == 0)
         return bl_error_set(e, BL_EUSAGE, "--token-file: ids are read where they are, so name a file, not -");
     if (bl_path_has_suffix(path, ".gz") || bl_path_has_suffix(path, ".zst"))
@@ -316,24 +290,14 @@ static int file_refuse_name(const char *path, struct bl_error *e)
     if (bl_path_has_suffix(path, ".idx") || bl_path_has_suffix(path, ".ds.index") ||
         bl_path_has_suffix(path, ".ds.metadata"))
         return bl_error_set(e, BL_EDATA, "it holds no ids, and the file that does is not beside it, or not named");
-    return BL_OK;
-}
-
-/* Opens the file into t, which the caller closes, also after an error. */
-static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, const char *path, struct bl_error *e)
-{
-    BL_TRY(file_refuse_name(path, e));
     if (bl_input_file_open(&t->file, path) != 0)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
     if (!S_ISREG(t->file.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
     t->end = t->file.status.st_size;
     t->type = spec->type;
-    int code = token_file_read_header(t, spec, path, e);
-    if (!code)
-        code = file_find_beside(t, spec, path, e);
-    if (code)
-        return code;
+    BL_TRY(token_file_read_header(t, spec, path, e));
+    BL_TRY(file_find_beside(t, spec, path, e));
     if (!t->type.size)
         return bl_error_set(e, BL_EUSAGE, "%s: nothing says the type of its ids: --token-file dtype=u16, or u32 ...",
                             path);
