@@ -155,13 +155,16 @@ static int special_add(struct tekken *t, int64_t id, struct bl_error *e)
     return bl_added_add(&t->tokenizer->raw, t->text.data, t->text.size, &token, e);
 }
 
-/* Adds the special tokens that the file lists. *count: how many. */
-static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
+/* Adds all special tokens: those that the file lists, and then the other ids. A file without a list has the early
+ * special tokens; further ids are named <SPECIAL_n>, as mistral-common names them. */
+static int specials_add(struct tekken *t, struct bl_error *e)
 {
     static const char *const names[] = {"rank", "token_str"};
     struct bl_json_value item, value[2];
+    int64_t count = 0;
+    bool listed = t->value[LISTED].type == BL_JSON_ARRAY;
     int code = BL_OK;
-    for (size_t at = 0; !code && bl_json_next(&t->value[LISTED], &at, &item); ++*count) {
+    for (size_t at = 0; listed && !code && bl_json_next(&t->value[LISTED], &at, &item); count++) {
         int64_t id = -1;
         size_t lone;
         object_find(&item, names, value, 2);
@@ -174,17 +177,8 @@ static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
         if (!code)
             code = special_add(t, id, e);
         if (code)
-            bl_error_prefix(e, "\"special_tokens\", entry %lld", (long long)*count);
+            bl_error_prefix(e, "\"special_tokens\", entry %lld", (long long)count);
     }
-    return code;
-}
-
-/* Adds all special tokens. Ids for which the file lists none are named <SPECIAL_n>, as mistral-common names them. */
-static int specials_add(struct tekken *t, struct bl_error *e)
-{
-    int64_t count = 0;
-    bool listed = t->value[LISTED].type == BL_JSON_ARRAY;
-    int code = listed ? specials_read(t, &count, e) : BL_OK;
     for (; count < t->specials && !code; count++) {
         bl_buffer_clear(&t->text);
         if (!listed && count < EARLY_SPECIALS)
