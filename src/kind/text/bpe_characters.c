@@ -54,31 +54,6 @@ static void points_add(uint64_t *points, uint32_t point)
     points[point / 64] |= (uint64_t)1 << point % 64;
 }
 
-/* Adds the chains of those of the first count tokens that are single characters, with or without the end of a word.
- * chain_add appends tokens, so v->count grows meanwhile. */
-static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t count, struct bl_merges *merges,
-                          struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        uint8_t bytes[BL_UTF8_MAX + 1];
-        size_t size = v->token[i].size;
-        if (size > sizeof bytes)
-            continue;
-        memcpy(bytes, bl_vocabulary_bytes(v, i), size);
-        /* Tokens of several characters get their merges from the file. */
-        bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
-        uint32_t point;
-        if (bl_utf8_length((const char *)bytes, size) != size - last)
-            continue;
-        bl_utf8_decode((const char *)bytes, &point);
-        if (bpe->known)
-            points_add(last ? bpe->known_last : bpe->known, point);
-        code = chain_add(v, merges, bytes, size, e);
-    }
-    return code;
-}
-
 /* Adds the chains byte + BL_WORD_END of a byte-level vocabulary with an end of a word. BL_EFAIL: a byte of UTF-8 has
  * no token, alone or with the end, so that some words would have no ids. */
 static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, struct bl_error *e)
@@ -162,6 +137,23 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
         bpe->unknown = options->unknown;
         bpe->fused = options->fused;
     }
-    BL_TRY(bytes_add(v, id, e));
-    return characters_add(bpe, v, count, merges, e);
+    int code = bytes_add(v, id, e);
+    /* The chains of the tokens that are single characters, with or without the end of a word. Tokens of several
+     * characters get their merges from the file. chain_add appends tokens, so v->count grows meanwhile. */
+    for (size_t i = 0; i < count && !code; i++) {
+        uint8_t bytes[BL_UTF8_MAX + 1];
+        size_t size = v->token[i].size;
+        if (size > sizeof bytes)
+            continue;
+        memcpy(bytes, bl_vocabulary_bytes(v, i), size);
+        bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
+        uint32_t point;
+        if (bl_utf8_length((const char *)bytes, size) != size - last)
+            continue;
+        bl_utf8_decode((const char *)bytes, &point);
+        if (bpe->known)
+            points_add(last ? bpe->known_last : bpe->known, point);
+        code = chain_add(v, merges, bytes, size, e);
+    }
+    return code;
 }

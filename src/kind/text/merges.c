@@ -453,7 +453,7 @@ static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, s
 /* Finds the merge of every token and adds the symbols, in the order of the list. A merge makes its token if the tokens
  * that it joins are made, and stay separate beside each other by the merges before it. Returns false if the symbols are
  * not ordered, that is, if a symbol comes before one that it is made of: the result is wrong then, and
- * rules_make_tokens must replace it. */
+ * bpe_make_tokens must make it again. */
 static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, struct made *made, size_t *count,
                                uint32_t *number)
 {
@@ -484,12 +484,20 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
     return true;
 }
 
-/* Does the work of merges_make_tokens for symbols in any order, and takes longer: it merges the bytes of each token
- * alone. */
-static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
-                              struct made *made, size_t *count, uint32_t *number)
+/* Adds all symbols, by the list in one pass where its order allows that, otherwise token by token. */
+static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
+                           size_t *count, uint32_t *number, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
+    *count = 0;
+    bpe_begin(bpe, v, byte_token, number);
+    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
+        return BL_OK;
+    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
+    BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
+    *count = 0;
+    bpe_begin(bpe, v, byte_token, number);
+    /* The symbols may be in any order: the bytes of each token are merged alone, which takes longer. */
     for (uint32_t i = 0; i < v->count; i++) {
         uint32_t size = v->token[i].size;
         if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
@@ -505,21 +513,6 @@ static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, con
         bpe_add_symbol(bpe, &v->token[made[i].token], 256 + i, left, right);
         bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
     }
-}
-
-/* Adds all symbols, by the list in one pass where its order allows that, otherwise token by token. */
-static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
-                           size_t *count, uint32_t *number, struct bl_error *e)
-{
-    *count = 0;
-    bpe_begin(bpe, rules->v, byte_token, number);
-    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
-        return BL_OK;
-    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
-    BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
-    *count = 0;
-    bpe_begin(bpe, rules->v, byte_token, number);
-    rules_make_tokens(bpe, rules, byte_token, made, count, number);
     return BL_OK;
 }
 

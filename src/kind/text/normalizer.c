@@ -66,28 +66,6 @@ static const char *map_find(const struct bl_precompiled *map, const char *text, 
     return map_next(map, text, size, &taken, &at);
 }
 
-/* Returns what the longest text in the map with which this text begins becomes, and sets *taken to its size in bytes.
- * Returns NULL if there is none. */
-static const char *precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
-{
-    const char *with = NULL, *next;
-    /* Each further match is longer, since the search goes on from the last one. */
-    size_t done = 0, at = unit_offset(map->unit[0]);
-    while ((next = map_next(map, text, size, &done, &at))) {
-        with = next;
-        *taken = done;
-    }
-    return with;
-}
-
-/* Returns true if a text in the map begins with this byte. */
-static bool precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
-{
-    /* The children of the root are at its offset, by exclusive or with their bytes. */
-    size_t at = unit_offset(map->unit[0]) ^ byte;
-    return byte && at < map->units && unit_label(map->unit[at]) == byte;
-}
-
 int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t size, struct bl_error *e)
 {
     uint32_t bytes;
@@ -184,8 +162,15 @@ static int precompiled_apply(const struct bl_precompiled *map, const char *text,
 
 void bl_sentencepiece_finish(struct bl_sentencepiece *rule)
 {
-    for (int i = 0; i < 256; i++)
-        rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && precompiled_begins(rule->map, (uint8_t)i));
+    const struct bl_precompiled *map = rule->map;
+    for (int i = 0; i < 256; i++) {
+        rule->stops[i] = rule->kept.first[i] >= 0;
+        /* A text in the map may begin with this byte. The children of the trie's root are at its offset, by exclusive
+         * or with their bytes. */
+        size_t at = map ? unit_offset(map->unit[0]) ^ (uint8_t)i : 0;
+        if (i && map && at < map->units && unit_label(map->unit[at]) == (uint8_t)i)
+            rule->stops[i] = true;
+    }
     /* A space that stays a space, and on which no other rule depends, is a character like others. */
     rule->stops[' '] = rule->stops[' '] || rule->trimmed || strcmp(rule->space, " ") != 0;
     if (rule->spaces)
@@ -203,8 +188,15 @@ void bl_sentencepiece_free(struct bl_sentencepiece *rule)
 static const char *prefix_find(const struct bl_sentencepiece *rule, const char *text, size_t size, size_t *taken,
                                size_t *with_size)
 {
+    const struct bl_precompiled *map = rule->map;
+    const char *with = NULL, *next;
     size_t kept = bl_added_size_at(&rule->kept, (const uint8_t *)text, size);
-    const char *with = kept || !rule->map ? NULL : precompiled_longest(rule->map, text, size, taken);
+    size_t done = 0, at = map ? unit_offset(map->unit[0]) : 0;
+    /* The longest text in the map counts. Each further match is longer, since the search goes on from the last one. */
+    while (!kept && map && (next = map_next(map, text, size, &done, &at))) {
+        with = next;
+        *taken = done;
+    }
     if (with) {
         *with_size = strlen(with);
         return with;
@@ -296,23 +288,6 @@ static void normalizer_change_put(struct change *c, size_t begin, size_t end, co
     c->copied = end;
 }
 
-/* Replaces all matches of an expression. */
-static int regex_replace(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
-                         struct bl_error *e)
-{
-    struct bl_matches m = {0};
-    const char *seen;
-    /* The expression may see other bytes than those of the text, but at the same offsets (bl_regex_see). */
-    int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
-    /* A match is never empty: normalizer_json.c refuses such expressions. */
-    for (bool found = true; found && !code;) {
-        code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
-        if (!code && found)
-            normalizer_change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
-    }
-    return code;
-}
-
 /* The control characters that Nmt of `tokenizers` removes, and the white space of which it makes a space. */
 static bool nmt_removes(uint32_t c)
 {
@@ -354,11 +329,21 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
 static int text_change(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
                        struct bl_error *e)
 {
-    const char *at = c->text, *end = c->text + size;
-    if (n->kind == BL_NORMALIZER_REPLACE && n->regex)
-        return regex_replace(n, matcher, c, size, e);
+    const char *at = c->text, *end = c->text + size, *seen;
+    struct bl_matches m = {0};
     if (n->kind == BL_NORMALIZER_PRECOMPILED)
         return precompiled_apply(n->precompiled, c->text, size, &c->copied, c->out);
+    /* Replaces all matches of an expression. It may see other bytes than those of the text, but at the same offsets
+     * (bl_regex_see). A match is never empty: normalizer_json.c refuses such expressions. */
+    if (n->kind == BL_NORMALIZER_REPLACE && n->regex) {
+        int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
+        for (bool found = true; found && !code;) {
+            code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
+            if (!code && found)
+                normalizer_change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
+        }
+        return code;
+    }
     /* Replaces all occurrences of a text, from left to right, without overlap. */
     while (n->kind == BL_NORMALIZER_REPLACE && (at = memmem(at, (size_t)(end - at), n->from.data, n->from.size))) {
         size_t begin = (size_t)(at - c->text);

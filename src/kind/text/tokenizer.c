@@ -321,12 +321,18 @@ int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer)
     return tokenizer->size;
 }
 
-/* Returns the id of a token of the model by its text, or -1: as the file has it, or, where tokens are bytes, the text
- * itself. */
-static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const char *text)
+/* Added tokens come first, as they do when a text is encoded. A token of the model is found by its text as the file has
+ * it, or, where tokens are bytes, by the text itself. */
+int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
 {
+    if (tokenizer->model == BL_MODEL_BYTES)
+        return text[0] && !text[1] ? (uint8_t)text[0] : -1;
+    int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
+    if (id < 0)
+        id = bl_added_find(&tokenizer->normal, text, strlen(text));
+    if (id >= 0)
+        return id;
     struct bl_buffer bytes = {0};
-    int32_t id = -1;
     /* The byte-level alphabet is not decoded: a user gives the text of a token, such as "\n", as it is in documents. */
     if (tokenizer->alphabet.kind == BL_ALPHABET_SPACES || *tokenizer->alphabet.suffix)
         bl_alphabet_decode(&tokenizer->alphabet, text, strlen(text), &bytes);
@@ -342,17 +348,6 @@ static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const 
     }
     bl_buffer_free(&bytes);
     return id;
-}
-
-/* Added tokens come first, as they do when a text is encoded. */
-int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
-{
-    if (tokenizer->model == BL_MODEL_BYTES)
-        return text[0] && !text[1] ? (uint8_t)text[0] : -1;
-    int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
-    if (id < 0)
-        id = bl_added_find(&tokenizer->normal, text, strlen(text));
-    return id < 0 ? vocabulary_find_text(tokenizer, text) : id;
 }
 
 /* bytes has no file, and so no files beside it. */

@@ -50,50 +50,44 @@ static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *proce
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
 
-/* Adds the ids of a token of the template, by its name among the special tokens: to the begin before the text, to the
- * end behind it. */
-static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const char *name,
-                        struct bl_document_marks *marks, struct bl_error *e)
-{
-    static const char *const known[] = {"id", "ids", "tokens", NULL};
-    const json_t *token = name ? json_object_get(tokens, name) : NULL;
-    const json_t *ids = json_object_get(token, "ids");
-    if (!token)
-        return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
-    int code = bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e);
-    if (!code && !json_is_array(ids))
-        code = bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
-    for (size_t i = 0; i < json_array_size(ids) && !code; i++)
-        code = mark_add(t->tokenizer, marks, json_array_get(ids, i), e);
-    return code;
-}
-
-/* Reads the template for a single text, such as "[CLS] $A [SEP]"; that for a pair of texts is not used. */
+/* Reads the template for a single text, such as "[CLS] $A [SEP]"; that for a pair of texts is not used. The ids of a
+ * token are found by its name among the special tokens. They go to the begin before the text, to the end behind it. */
 static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
+    static const char *const known[] = {"id", "ids", "tokens", NULL};
     const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
+    struct bl_post_processor *post = &t->tokenizer->post;
     size_t texts = 0;
-    int code = BL_OK;
-    for (size_t i = 0; i < json_array_size(pieces) && !code; i++) {
+    for (size_t i = 0; i < json_array_size(pieces); i++) {
         const json_t *piece = json_array_get(pieces, i), *special = json_object_get(piece, "SpecialToken");
         const char *text = json_string_value(json_object_get(json_object_get(piece, "Sequence"), "id"));
-        if (special)
-            code = template_add(t, tokens, json_string_value(json_object_get(special, "id")),
-                                texts ? &t->tokenizer->post.end : &t->tokenizer->post.begin, e);
-        else if (text && strcmp(text, "A") == 0)
+        if (!special && text && strcmp(text, "A") == 0) {
             texts++;
-        else
+            continue;
+        }
+        if (!special)
             return bl_error_set(e, BL_EFAIL, "\"single\", entry %zu is neither a SpecialToken nor the Sequence A", i);
+        const char *name = json_string_value(json_object_get(special, "id"));
+        const json_t *token = name ? json_object_get(tokens, name) : NULL;
+        const json_t *ids = json_object_get(token, "ids");
+        if (!token)
+            return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
+        BL_TRY(bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e));
+        if (!json_is_array(ids))
+            return bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
+        for (size_t k = 0; k < json_array_size(ids); k++)
+            BL_TRY(mark_add(t->tokenizer, texts ? &post->end : &post->begin, json_array_get(ids, k), e));
     }
-    if (!code && texts != 1)
+    if (texts != 1)
         return bl_error_set(e, BL_EFAIL, "\"single\" has the text %zu times: only once is supported", texts);
-    return code;
+    return BL_OK;
 }
 
 /* --- sequences of post-processors --------------------------------------------------------------------------------- */
 
-/* Reads a processor that is no Sequence. The table has its type, its reader and the members that it may have. */
-static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
+/* Reads a processor, or those of a Sequence. The table has its type, its reader and the members that it may have.
+ * depth: the number of Sequences around it, which is bounded because each one takes a call. */
+static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
 {
     static const struct {
         const char *type;
@@ -103,7 +97,17 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
         {"BertProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
         {"RobertaProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
         {"TemplateProcessing", template_read, {"type", "single", "pair", "special_tokens"}}};
+    static const char *const known[] = {"type", "processors", NULL};
     const char *type = bl_json_type(processor);
+    const json_t *list = json_object_get(processor, "processors");
+    if (strcmp(type, "Sequence") == 0) {
+        if (depth == BL_POST_PROCESSORS_DEPTH)
+            return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
+        BL_TRY(bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e));
+        for (size_t i = 0; i < json_array_size(list); i++)
+            BL_TRY(processor_read(t, json_array_get(list, i), depth + 1, e));
+        return BL_OK;
+    }
     if (strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
         return BL_OK;
     for (size_t i = 0; i < sizeof adders / sizeof *adders; i++) {
@@ -125,22 +129,6 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
     return BL_OK;
 }
 
-/* Reads a processor, or those of a Sequence. depth: the number of Sequences around it, which is bounded because each
- * one takes a call. */
-static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
-{
-    static const char *const known[] = {"type", "processors", NULL};
-    if (strcmp(bl_json_type(processor), "Sequence") != 0)
-        return processor_read(t, processor, e);
-    const json_t *list = json_object_get(processor, "processors");
-    if (depth == BL_POST_PROCESSORS_DEPTH)
-        return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
-    int code = bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e);
-    for (size_t i = 0; i < json_array_size(list) && !code; i++)
-        code = processors_read(t, json_array_get(list, i), depth + 1, e);
-    return code;
-}
-
 /* A file without a post-processor counts as read: it adds no tokens. */
 int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 {
@@ -149,7 +137,7 @@ int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
     if (!post->wanted)
         return BL_OK;
     post->found = true;
-    int code = processor && !json_is_null(processor) ? processors_read(t, processor, 0, e) : BL_OK;
+    int code = processor && !json_is_null(processor) ? processor_read(t, processor, 0, e) : BL_OK;
     if (code || post->begin.count || post->end.count)
         return code;
     return bl_tokenizer_warn(t->tokenizer, e,

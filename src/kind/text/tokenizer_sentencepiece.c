@@ -287,25 +287,6 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
     return code;
 }
 
-/* Adds the pieces that are no normal ones as added tokens. User-defined pieces are found in normalized text, except by
- * Unigram and words, where the model itself finds them; the others are there for a look-up by name alone. */
-static int model_read_added(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
-                            struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < model->count && !code; i++) {
-        const struct piece *p = &model->piece[i];
-        bool found = p->type == USER && model->kind != UNIGRAM && model->kind != WORD;
-        const struct bl_added_token token = {.id = (int32_t)i, .plain = !found};
-        if (p->type == NORMAL || !bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, text))
-            continue;
-        code = bl_buffer_check(text, e);
-        if (!code && (found || bl_added_find(&tokenizer->raw, text->data, text->size) < 0))
-            code = bl_added_add(found ? &tokenizer->normal : &tokenizer->raw, text->data, text->size, &token, e);
-    }
-    return code;
-}
-
 /* --- Unigram ---------------------------------------------------------------------------------------------------- */
 
 /* Builds the model of Unigram. Pieces that no text has stay empty, so that ids remain places in the list. The bytes of
@@ -479,8 +460,18 @@ static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struc
     tokenizer->joins_unknown = !model->fallback;
     tokenizer->unknown = (int32_t)model->unknown;
     int code = rule_read(tokenizer, model, e);
-    if (!code)
-        code = model_read_added(tokenizer, model, &decoded, e);
+    /* The pieces that are no normal ones are added tokens. User-defined pieces are found in normalized text, except by
+     * Unigram and words, where the model itself finds them; the others are there for a look-up by name alone. */
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        bool found = p->type == USER && model->kind != UNIGRAM && model->kind != WORD;
+        const struct bl_added_token token = {.id = (int32_t)i, .plain = !found};
+        if (p->type == NORMAL || !bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
+            continue;
+        code = bl_buffer_check(&decoded, e);
+        if (!code && (found || bl_added_find(&tokenizer->raw, decoded.data, decoded.size) < 0))
+            code = bl_added_add(found ? &tokenizer->normal : &tokenizer->raw, decoded.data, decoded.size, &token, e);
+    }
     bl_buffer_free(&decoded);
     if (!code && model->kind == UNIGRAM)
         code = unigram_build(tokenizer, model, e);
