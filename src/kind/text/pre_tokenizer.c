@@ -72,10 +72,9 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     /* Most pieces neither get a mark nor change, and stay where they are. */
     bool marked = needs_mark(split, mark, mark_size, *text, *size, *head);
     const char *from = (const char *)*text;
-    bool stays = split->rewrite == BL_REWRITE_NONE ||
-                 (split->rewrite == BL_REWRITE_MARKS && !memchr(from, ' ', *size)) ||
-                 (split->rewrite == BL_REWRITE_SPACES && !memmem(from, *size, BL_METASPACE, METASPACE_SIZE));
-    if (!marked && stays)
+    if (!marked &&
+        (split->rewrite == BL_REWRITE_NONE || (split->rewrite == BL_REWRITE_MARKS && !memchr(from, ' ', *size)) ||
+         (split->rewrite == BL_REWRITE_SPACES && !memmem(from, *size, BL_METASPACE, METASPACE_SIZE))))
         return BL_OK;
     /* The original bytes are still needed below: out is another buffer than that of the piece. */
     bl_buffer_clear(out);
