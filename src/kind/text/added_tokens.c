@@ -57,16 +57,6 @@ static int entry_compare(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* Returns the first PREFIX bytes of a text as a big-endian number, so that numbers have the order of the texts. A
- * shorter text is filled up with zeros: "ab" and "ab\0" have the same number, and entries_sort_equal orders these. */
-static uint64_t entry_prefix(const struct bl_trie_entry *entry)
-{
-    uint64_t prefix = 0;
-    for (uint32_t i = 0; i < PREFIX; i++)
-        prefix = prefix << 8 | (i < entry->size ? entry->bytes[i] : 0);
-    return prefix;
-}
-
 /* Sorts entries with the same first bytes. Most of these runs are short, and a call of qsort costs more than they
  * do. */
 static void entries_sort_equal(struct bl_trie_entry *entry, size_t count)
@@ -94,8 +84,14 @@ static int entries_sort(struct bl_trie_entry *entry, size_t count, struct bl_err
         code = bl_error_set(e, BL_EFAIL, "too many tokens");
     if (code)
         goto out;
-    for (size_t i = 0; i < count; i++)
-        key[i] = entry_prefix(&entry[i]) << NUMBER_BITS | i;
+    /* The first PREFIX bytes of a text are a big-endian number, so that numbers have the order of the texts. A shorter
+     * text is filled up with zeros: "ab" and "ab\0" have the same number, and entries_sort_equal orders these. */
+    for (size_t i = 0; i < count; i++) {
+        uint64_t prefix = 0;
+        for (uint32_t byte = 0; byte < PREFIX; byte++)
+            prefix = prefix << 8 | (byte < entry[i].size ? entry[i].bytes[byte] : 0);
+        key[i] = prefix << NUMBER_BITS | i;
+    }
     bl_sort_u64(key, count, NUMBER_BITS);
     for (size_t i = 0; i < count; i++)
         sorted[i] = entry[key[i] & NUMBER_MAX];
@@ -141,16 +137,6 @@ static int build_add_block(struct build *build, struct bl_error *e)
     return BL_OK;
 }
 
-/* Returns true if the entries of all children, whose bytes are given, are free for this base. */
-static bool children_fit(const struct bl_trie *trie, uint32_t base, const uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (trie->node[base ^ bytes[i]].parent != BL_TRIE_NONE)
-            return false;
-    }
-    return true;
-}
-
 /* Finds a base at which the entries of all these children are free, in a new block if a bounded search finds none.
  * The first child takes a free entry, which determines the base; the other children must fit, too. Without the two
  * bounds, the time would be quadratic where free entries are scattered. */
@@ -165,7 +151,10 @@ static int children_find_base(struct build *build, const uint8_t *bytes, size_t 
         if (trie->node[at].parent != BL_TRIE_NONE)
             continue;
         *base = (uint32_t)at ^ bytes[0];
-        if (children_fit(trie, *base, bytes, count))
+        bool fits = true;
+        for (size_t i = 0; i < count && fits; i++)
+            fits = trie->node[*base ^ bytes[i]].parent == BL_TRIE_NONE;
+        if (fits)
             return BL_OK;
         tries++;
     }
@@ -209,26 +198,6 @@ static int build_add_children(struct build *build, struct branch branch, struct 
 
 /* Adds all nodes, level by level: the nodes near the root, which searches visit most often, are then close together
  * in memory. The two arrays of branches are exchanged after each level. */
-static int build_add_levels(struct build *build, struct level *level, size_t count, struct bl_error *e)
-{
-    int code = BL_OK;
-    /* The root has all entries below it. A vocabulary may be empty. */
-    if (count)
-        level->branch[level->count++] = (struct branch){0, 0, (uint32_t)count, BL_TRIE_NONE};
-    for (; level->count && !code; build->depth++) {
-        build->next.count = 0;
-        for (size_t i = 0; i < level->count && !code; i++) {
-            /* A branch without entries is a leaf. */
-            if (level->branch[i].first < level->branch[i].end)
-                code = build_add_children(build, level->branch[i], e);
-        }
-        struct level done = *level;
-        *level = build->next;
-        build->next = done;
-    }
-    return code;
-}
-
 int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t count, struct bl_error *e)
 {
     /* There is at most one node for each byte of the texts: a first guess of the size, free entries not included. */
@@ -246,10 +215,24 @@ int bl_trie_build(struct bl_trie *trie, struct bl_trie_entry *entries, size_t co
         level.branch && build.next.branch && bytes < UINT32_MAX ? build_reserve(&build, bytes, e) : bl_error_memory(e);
     if (!code)
         code = build_add_block(&build, e);
-    if (!code) {
-        trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* not free, and no child of a node */
-        code = build_add_levels(&build, &level, count, e);
+    if (code)
+        goto out;
+    trie->node[0] = (struct bl_trie_node){0, BL_TRIE_NONE - 1, BL_TRIE_NONE}; /* not free, and no child of a node */
+    /* The root has all entries below it. A vocabulary may be empty. */
+    if (count)
+        level.branch[level.count++] = (struct branch){0, 0, (uint32_t)count, BL_TRIE_NONE};
+    for (; level.count && !code; build.depth++) {
+        build.next.count = 0;
+        for (size_t i = 0; i < level.count && !code; i++) {
+            /* A branch without entries is a leaf. */
+            if (level.branch[i].first < level.branch[i].end)
+                code = build_add_children(&build, level.branch[i], e);
+        }
+        struct level done = level;
+        level = build.next;
+        build.next = done;
     }
+out:
     free(level.branch);
     free(build.next.branch);
     return code;
@@ -269,30 +252,10 @@ void bl_added_init(struct bl_added *added)
     memset(added->first, 0xff, sizeof added->first);
 }
 
-/* Adds two first bytes to the bit set of all tokens. */
-static void added_set_prefix(struct bl_added *added, unsigned first, unsigned second)
-{
-    unsigned two = first << 8 | second;
-    added->begins[two / 64] |= (uint64_t)1 << two % 64;
-}
-
 static bool added_has_prefix(const struct bl_added *added, unsigned first, unsigned second)
 {
     unsigned two = first << 8 | second;
     return added->begins[two / 64] >> two % 64 & 1;
-}
-
-/* Inserts the last token into the list of its first byte, which is sorted by size, so that the first token of the
- * list that matches is the longest. */
-static void added_link(struct bl_added *added)
-{
-    int32_t last = (int32_t)added->count - 1;
-    struct bl_added_token *token = &added->token[last];
-    int32_t *link = &added->first[(uint8_t)added->text.data[token->offset]];
-    while (*link >= 0 && added->token[*link].size >= token->size)
-        link = &added->token[*link].next;
-    token->next = *link;
-    *link = last;
 }
 
 int bl_added_add(struct bl_added *added, const char *text, size_t size, const struct bl_added_token *token,
@@ -310,11 +273,17 @@ int bl_added_add(struct bl_added *added, const char *text, size_t size, const st
         return bl_error_memory(e);
     added->count++;
     added->wanted += !token->plain;
-    added_link(added);
-    /* Any byte may follow a token of one byte. */
+    /* The list of a first byte is sorted by size, so that the first token of the list that matches is the longest. */
+    int32_t *link = &added->first[(uint8_t)text[0]];
+    while (*link >= 0 && added->token[*link].size >= size)
+        link = &added->token[*link].next;
+    new->next = *link;
+    *link = (int32_t)added->count - 1;
+    /* The first two bytes go into the bit set of all tokens. Any byte may follow a token of one byte. */
     for (unsigned i = 0; i < 256; i++) {
+        unsigned two = (unsigned)(uint8_t)text[0] << 8 | i;
         if (size == 1 || (uint8_t)text[1] == i)
-            added_set_prefix(added, (uint8_t)text[0], i);
+            added->begins[two / 64] |= (uint64_t)1 << two % 64;
     }
     return BL_OK;
 }
@@ -393,26 +362,21 @@ bool bl_added_next(const struct bl_added *added, const uint8_t *text, size_t siz
     return false;
 }
 
-/* Returns the byte with which all plain tokens begin, mostly '<', or -1 if they differ. memchr then finds the
- * candidates. */
-static int added_plain_byte(const struct bl_added *added)
-{
-    int first = -1;
-    for (size_t i = 0; i < added->count; i++) {
-        int byte = (uint8_t)added->text.data[added->token[i].offset];
-        if (added->token[i].plain && first >= 0 && byte != first)
-            return -1;
-        first = added->token[i].plain ? byte : first;
-    }
-    return first;
-}
-
 int64_t bl_added_count_plain(const struct bl_added *added, const uint8_t *text, size_t size)
 {
     int64_t count = 0;
-    int byte = added->wanted < added->count ? added_plain_byte(added) : -1;
-    for (size_t p = 0; p < size && added->wanted < added->count; p++) {
-        const uint8_t *found = byte < 0 ? text + p : memchr(text + p, byte, size - p);
+    int byte = -1;
+    bool differ = false;
+    if (added->wanted == added->count)
+        return 0;
+    /* Where all plain tokens begin with the same byte, mostly '<', memchr finds the candidates. */
+    for (size_t i = 0; i < added->count && !differ; i++) {
+        int first = (uint8_t)added->text.data[added->token[i].offset];
+        differ = added->token[i].plain && byte >= 0 && first != byte;
+        byte = added->token[i].plain ? first : byte;
+    }
+    for (size_t p = 0; p < size; p++) {
+        const uint8_t *found = differ ? text + p : memchr(text + p, byte, size - p);
         if (!found)
             break;
         p = (size_t)(found - text);

@@ -84,19 +84,6 @@ static inline uint64_t mask_behind(uint64_t seeds, uint64_t mask)
     return (mask & ~(mask + seeds)) | seeds;
 }
 
-/* Returns the size of the contraction at a quote, after which two bytes must be readable, or 0 if there is none. */
-static inline unsigned contraction_size(const uint8_t *quote, bool caseless)
-{
-    unsigned a = quote[1], b = quote[2];
-    if (caseless) {
-        a |= 0x20;
-        b |= 0x20;
-    }
-    if (a == 's' || a == 't' || a == 'm' || a == 'd')
-        return 2;
-    return (b == 'e' && (a == 'r' || a == 'v')) || (a == 'l' && b == 'l') ? 3 : 0;
-}
-
 /* Applies the contractions that begin at quotes. GPT-2 and Llama-3 make a contraction a word from its quote to the
  * next word; o200k (suffix) appends it to the word before. Lowers *limit to the last position at which a word start
  * is certain, where the block ends before a contraction is decided. */
@@ -113,7 +100,15 @@ static inline void contractions_apply(const struct block *b, uint64_t quotes, bo
             *limit = certain < *limit ? certain : *limit;
             return;
         }
-        unsigned size = contraction_size(b->bytes + at, caseless);
+        unsigned first = b->bytes[at + 1], second = b->bytes[at + 2], size = 0;
+        if (caseless) {
+            first |= 0x20;
+            second |= 0x20;
+        }
+        if (first == 's' || first == 't' || first == 'm' || first == 'd')
+            size = 2;
+        else if ((second == 'e' && (first == 'r' || first == 'v')) || (first == 'l' && second == 'l'))
+            size = 3;
         if (!size)
             continue;
         fresh = at + size;

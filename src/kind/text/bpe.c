@@ -19,12 +19,6 @@
 /* This section finds the parts of a word that are merged: with the mark of its end, without unknown characters, and
  * cut where no merge joins two bytes. */
 
-/* Returns true if the bit set of code points contains this one. */
-static inline bool points_have(const uint64_t *points, uint32_t point)
-{
-    return points[point / 64] >> point % 64 & 1;
-}
-
 /* Appends the ids of the known characters in scratch->word, and empties this buffer. BL_EFAIL: out of memory, or the
  * limit of ids. */
 static int known_merge(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, struct bl_ids *ids, struct bl_error *e)
@@ -49,7 +43,8 @@ static int unknown_encode(const struct bl_bpe *bpe, struct bl_bpe_scratch *scrat
         uint32_t point;
         bytes = bl_utf8_decode(word + at, &point);
         bool last = bpe->suffixed && at + bytes == size;
-        if (points_have(last ? bpe->known_last : bpe->known, point)) {
+        const uint64_t *known = last ? bpe->known_last : bpe->known;
+        if (known[point / 64] >> point % 64 & 1) {
             bl_buffer_append(&scratch->word, word + at, bytes);
             if (last)
                 bl_buffer_byte(&scratch->word, (char)BL_WORD_END);
@@ -130,69 +125,49 @@ static inline void symbol_put(const struct bl_bpe *bpe, uint32_t symbol, struct 
         part_put(bpe, symbol, ids);
 }
 
-/* The tokens found so far, from the left of a word. Bit i of closed is set if no token continues from byte i: no
- * other way to this byte has to be tried again. */
-struct tokens {
-    uint32_t *symbol;
-    uint64_t *closed;
-    size_t count;
-};
-
-static inline bool tokens_are_closed(const struct tokens *tokens, size_t at)
+/* Encodes a word of any size by the trie; bpe->ordered must be true. It tries the longest token at each byte, then
+ * shorter ones, and goes back one token where none continues. A word has exactly one sequence of tokens in which any
+ * two neighbours do not change when their bytes are merged together (bpe.h), so the search succeeds. Each byte is
+ * closed at most once, so the time is nearly linear. The scratch memory has the bit set in front and the symbols, two
+ * for each uint64_t, behind. BL_EFAIL: out of memory, or the limit of ids. */
+static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word,
+                              size_t size, struct bl_ids *ids, struct bl_error *e)
 {
-    return tokens->closed[at / 64] >> at % 64 & 1;
-}
-
-/* Returns true if two adjacent tokens do not change when their bytes are merged together. */
-static inline bool pair_is_stable(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
-{
-    return bl_bpe_pair_find(bpe, left, right) == BL_SYMBOL_NONE && bl_bpe_pair_holds(bpe, left, right);
-}
-
-/* Finds the tokens of a word: tries the longest token at each byte, then shorter ones, and goes back one token where
- * none continues. A word has exactly one sequence of tokens that do not change (bpe.h), so the search succeeds. Each
- * byte is closed at most once, so the time is nearly linear. */
-static void tokens_find(const struct bl_bpe *bpe, const uint8_t *word, size_t size, struct tokens *tokens)
-{
-    size_t at = 0, bytes;
+    uint32_t few_symbols[SHORT];
+    uint64_t few_closed[SHORT / 64 + 1] = {0};
+    /* The tokens found so far, from the left of the word. Bit i of closed is set if no token continues from byte i: no
+     * other way to this byte has to be tried again. */
+    uint32_t *symbol = few_symbols;
+    uint64_t *closed = few_closed;
+    size_t count = 0, at = 0, bytes;
+    if (size > SHORT) {
+        size_t places = size / 64 + 1;
+        BL_TRY(BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, places + (size + 1) / 2, e));
+        closed = scratch->memory;
+        symbol = (uint32_t *)(closed + places);
+        memset(closed, 0, places * sizeof *closed);
+    }
     uint32_t next = bl_trie_longest(&bpe->trie, word, size, &bytes);
     while (at < size) {
-        if (!tokens_are_closed(tokens, at + bytes) &&
-            (!at || pair_is_stable(bpe, tokens->symbol[tokens->count - 1], next))) {
-            tokens->symbol[tokens->count++] = next;
+        bool is_closed = closed[(at + bytes) / 64] >> (at + bytes) % 64 & 1;
+        if (!is_closed && (!at || (bl_bpe_pair_find(bpe, symbol[count - 1], next) == BL_SYMBOL_NONE &&
+                                   bl_bpe_pair_holds(bpe, symbol[count - 1], next)))) {
+            symbol[count++] = next;
             at += bytes;
             next = bl_trie_longest(&bpe->trie, word + at, size - at, &bytes);
         } else if (bpe->symbol[next].shorter != BL_SYMBOL_NONE) {
             next = bpe->symbol[next].shorter;
             bytes = bpe->symbol[next].size;
         } else {
-            tokens->closed[at / 64] |= (uint64_t)1 << at % 64;
-            next = tokens->symbol[--tokens->count];
+            closed[at / 64] |= (uint64_t)1 << at % 64;
+            next = symbol[--count];
             bytes = bpe->symbol[next].size;
             at -= bytes;
         }
     }
-}
-
-/* Encodes a word of any size by the trie; bpe->ordered must be true. The scratch memory has the bit set in front and
- * the symbols, two for each uint64_t, behind. BL_EFAIL: out of memory, or the limit of ids. */
-static int word_merge_ordered(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word,
-                              size_t size, struct bl_ids *ids, struct bl_error *e)
-{
-    uint32_t symbol[SHORT];
-    uint64_t closed[SHORT / 64 + 1] = {0};
-    struct tokens tokens = {symbol, closed, 0};
-    if (size > SHORT) {
-        size_t places = size / 64 + 1;
-        BL_TRY(BL_ARRAY_RESERVE(scratch->memory, scratch->capacity, places + (size + 1) / 2, e));
-        tokens.closed = scratch->memory;
-        tokens.symbol = (uint32_t *)(tokens.closed + places);
-        memset(tokens.closed, 0, places * sizeof *tokens.closed);
-    }
-    tokens_find(bpe, word, size, &tokens);
     BL_TRY(bl_ids_reserve(ids, size, e));
-    for (size_t i = 0; i < tokens.count; i++)
-        symbol_put(bpe, tokens.symbol[i], ids);
+    for (size_t i = 0; i < count; i++)
+        symbol_put(bpe, symbol[i], ids);
     return BL_OK;
 }
 
@@ -258,23 +233,6 @@ struct heap {
 
 #define WAYS 4 /* children of a node: a heap of half the depth of a binary one, four items in 32 bytes */
 
-static void heap_sift_down(struct heap *heap, size_t at, uint64_t item)
-{
-    for (;;) {
-        size_t child = at * WAYS + 1, min = child;
-        if (child >= heap->count)
-            break;
-        size_t end = child + WAYS < heap->count ? child + WAYS : heap->count;
-        for (size_t i = child + 1; i < end; i++)
-            min = heap->item[i] < heap->item[min] ? i : min;
-        if (heap->item[min] >= item)
-            break;
-        heap->item[at] = heap->item[min];
-        at = min;
-    }
-    heap->item[at] = item;
-}
-
 static void heap_push(struct heap *heap, uint64_t item)
 {
     size_t at = heap->count++;
@@ -285,11 +243,21 @@ static void heap_push(struct heap *heap, uint64_t item)
     heap->item[at] = item;
 }
 
+/* Removes the least item. The last item takes its place, and sinks below the items that are less. */
 static uint64_t heap_pop(struct heap *heap)
 {
-    uint64_t first = heap->item[0];
-    if (--heap->count)
-        heap_sift_down(heap, 0, heap->item[heap->count]);
+    uint64_t first = heap->item[0], last = heap->item[--heap->count];
+    size_t at = 0;
+    for (size_t child; (child = at * WAYS + 1) < heap->count;) {
+        size_t min = child, end = child + WAYS < heap->count ? child + WAYS : heap->count;
+        for (size_t i = child + 1; i < end; i++)
+            min = heap->item[i] < heap->item[min] ? i : min;
+        if (heap->item[min] >= last)
+            break;
+        heap->item[at] = heap->item[min];
+        at = min;
+    }
+    heap->item[at] = last;
     return first;
 }
 
@@ -308,26 +276,6 @@ static void part_set_pair(const struct bl_bpe *bpe, struct part *part, uint32_t 
         heap_push(heap, (uint64_t)symbol_rank(bpe, part[at].pair) << 32 | at);
 }
 
-/* Merges pairs until the heap is empty. */
-static void parts_merge(const struct bl_bpe *bpe, struct part *part, uint32_t n, struct heap *heap)
-{
-    while (heap->count) {
-        uint64_t item = heap_pop(heap);
-        uint32_t at = (uint32_t)item;
-        if (part[at].pair == BL_SYMBOL_NONE || symbol_rank(bpe, part[at].pair) != (uint32_t)(item >> 32))
-            continue; /* outdated */
-        uint32_t gone = part[at].next;
-        part[gone].pair = BL_SYMBOL_NONE;
-        part[at].symbol = part[at].pair;
-        part[at].next = part[gone].next;
-        if (part[at].next < n)
-            part[part[at].next].before = at;
-        part_set_pair(bpe, part, at, n, heap);
-        if (at)
-            part_set_pair(bpe, part, part[at].before, n, heap);
-    }
-}
-
 /* Encodes a word of any size. Its memory is 32 bytes for each byte of the word: 2 items of the heap and a part.
  * BL_EFAIL: out of memory, a word of 4 GiB or more, or the limit of ids. */
 static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scratch, const uint8_t *word, size_t size,
@@ -344,7 +292,21 @@ static int word_merge_long(const struct bl_bpe *bpe, struct bl_bpe_scratch *scra
         part[i] = (struct part){word[i], BL_SYMBOL_NONE, i + 1, i - 1};
     for (uint32_t i = 0; i < n; i++)
         part_set_pair(bpe, part, i, n, &heap);
-    parts_merge(bpe, part, n, &heap);
+    while (heap.count) {
+        uint64_t item = heap_pop(&heap);
+        uint32_t at = (uint32_t)item;
+        if (part[at].pair == BL_SYMBOL_NONE || symbol_rank(bpe, part[at].pair) != (uint32_t)(item >> 32))
+            continue; /* outdated */
+        uint32_t gone = part[at].next;
+        part[gone].pair = BL_SYMBOL_NONE;
+        part[at].symbol = part[at].pair;
+        part[at].next = part[gone].next;
+        if (part[at].next < n)
+            part[part[at].next].before = at;
+        part_set_pair(bpe, part, at, n, &heap);
+        if (at)
+            part_set_pair(bpe, part, part[at].before, n, &heap);
+    }
     int code = bl_ids_reserve(ids, size, e);
     for (uint32_t i = 0; i < n && !code; i = part[i].next)
         symbol_put(bpe, part[i].symbol, ids);

@@ -19,26 +19,6 @@ static bool byte_is_in_utf8(int byte)
     return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
 }
 
-/* Sets id to the ids of the tokens "<0x00>" to "<0xFF>", or -1. *fallback is true if every byte of UTF-8 has one.
- * BL_EFAIL: only some of them exist, so that neither bytes nor unknown ids encode all characters. */
-static int bytes_find_ids(const struct bl_vocabulary *v, int32_t id[256], bool *fallback, struct bl_error *e)
-{
-    int found = 0, missing = -1;
-    for (int i = 0; i < 256; i++) {
-        char text[8];
-        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i & 0xff);
-        int64_t token = bl_vocabulary_find(v, text, 6);
-        id[i] = token < 0 ? -1 : v->token[token].id;
-        found += token >= 0;
-        if (token < 0 && byte_is_in_utf8(i))
-            missing = i;
-    }
-    *fallback = missing < 0;
-    if (found && missing >= 0)
-        return bl_error_set(e, BL_EFAIL, "byte_fallback without a token \"<0x%02X>\" is not supported", missing);
-    return BL_OK;
-}
-
 /* Adds a token for every byte, with the given id or -1. A byte that is a token already keeps its id. */
 static int bytes_add(struct bl_vocabulary *v, const int32_t id[256], struct bl_error *e)
 {
@@ -74,31 +54,6 @@ static void points_add(uint64_t *points, uint32_t point)
     points[point / 64] |= (uint64_t)1 << point % 64;
 }
 
-/* Adds the chains of those of the first count tokens that are single characters, with or without the end of a word.
- * chain_add appends tokens, so v->count grows meanwhile. */
-static int characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t count, struct bl_merges *merges,
-                          struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < count && !code; i++) {
-        uint8_t bytes[BL_UTF8_MAX + 1];
-        size_t size = v->token[i].size;
-        if (size > sizeof bytes)
-            continue;
-        memcpy(bytes, bl_vocabulary_bytes(v, i), size);
-        /* Tokens of several characters get their merges from the file. */
-        bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
-        uint32_t point;
-        if (bl_utf8_length((const char *)bytes, size) != size - last)
-            continue;
-        bl_utf8_decode((const char *)bytes, &point);
-        if (bpe->known)
-            points_add(last ? bpe->known_last : bpe->known, point);
-        code = chain_add(v, merges, bytes, size, e);
-    }
-    return code;
-}
-
 /* Adds the chains byte + BL_WORD_END of a byte-level vocabulary with an end of a word. BL_EFAIL: a byte of UTF-8 has
  * no token, alone or with the end, so that some words would have no ids. */
 static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, struct bl_error *e)
@@ -118,28 +73,9 @@ static int byte_ends_add(struct bl_vocabulary *v, struct bl_merges *merges, stru
     return code;
 }
 
-/* Adds the chains of the characters of a piece, which is valid UTF-8. A character that is no token itself gets the
- * id of unknown characters, if there is one, since it merges like a known one. */
-static int piece_characters_add(struct bl_bpe *bpe, struct bl_vocabulary *v, size_t piece, int32_t unknown,
-                                struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t at = 0, size; at < v->token[piece].size && !code; at += size) {
-        uint8_t bytes[BL_UTF8_MAX];
-        uint32_t point;
-        size = bl_utf8_decode((const char *)bl_vocabulary_bytes(v, piece) + at, &point);
-        memcpy(bytes, bl_vocabulary_bytes(v, piece) + at, size);
-        if (bpe->known)
-            points_add(bpe->known, point);
-        code = chain_add(v, NULL, bytes, size, e);
-        int64_t token = code ? -1 : bl_vocabulary_find(v, bytes, size);
-        if (token >= 0 && v->token[token].id < 0 && unknown >= 0)
-            v->token[token].id = unknown;
-    }
-    return code;
-}
-
-/* v->count grows in the loop: only the pieces of the file have characters to add. */
+/* Adds the chains of the characters of all pieces, which are valid UTF-8. A character that is no token itself gets the
+ * id of unknown characters, if there is one, since it merges like a known one. v->count grows in the loop: only the
+ * pieces of the file have characters to add. */
 int bl_bpe_add_piece_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, const int32_t byte[256], int32_t unknown,
                                 struct bl_error *e)
 {
@@ -149,8 +85,20 @@ int bl_bpe_add_piece_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, con
     if (unknown >= 0 && !bpe->known)
         return bl_error_memory(e);
     int code = bytes_add(v, byte, e);
-    for (size_t i = 0; i < count && !code; i++)
-        code = piece_characters_add(bpe, v, i, unknown, e);
+    for (size_t piece = 0; piece < count && !code; piece++) {
+        for (size_t at = 0, size; at < v->token[piece].size && !code; at += size) {
+            uint8_t bytes[BL_UTF8_MAX];
+            uint32_t point;
+            size = bl_utf8_decode((const char *)bl_vocabulary_bytes(v, piece) + at, &point);
+            memcpy(bytes, bl_vocabulary_bytes(v, piece) + at, size);
+            if (bpe->known)
+                points_add(bpe->known, point);
+            code = chain_add(v, NULL, bytes, size, e);
+            int64_t token = code ? -1 : bl_vocabulary_find(v, bytes, size);
+            if (token >= 0 && v->token[token].id < 0 && unknown >= 0)
+                v->token[token].id = unknown;
+        }
+    }
     return code;
 }
 
@@ -159,14 +107,25 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
 {
     int32_t id[256];
     size_t count = v->count;
-    bool fallback = false;
+    int found = 0, missing = -1;
     bpe->suffixed = *options->alphabet.suffix;
     /* Tokens that are bytes need merges only for the end of a word. */
     if (options->alphabet.kind == BL_ALPHABET_BYTES)
         return bpe->suffixed ? byte_ends_add(v, merges, e) : BL_OK;
-    for (int i = 0; i < 256; i++)
-        id[i] = -1;
-    BL_TRY(options->byte_fallback ? bytes_find_ids(v, id, &fallback, e) : BL_OK);
+    /* With byte_fallback, the bytes have the ids of the tokens "<0x00>" to "<0xFF>". If only some of the bytes of UTF-8
+     * have one, neither bytes nor unknown ids encode all characters. */
+    for (int i = 0; i < 256; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i & 0xff);
+        int64_t token = options->byte_fallback ? bl_vocabulary_find(v, text, 6) : -1;
+        id[i] = token < 0 ? -1 : v->token[token].id;
+        found += token >= 0;
+        if (token < 0 && byte_is_in_utf8(i))
+            missing = i;
+    }
+    if (found && missing >= 0)
+        return bl_error_set(e, BL_EFAIL, "byte_fallback without a token \"<0x%02X>\" is not supported", missing);
+    bool fallback = missing < 0;
     if (fallback && bpe->suffixed)
         return bl_error_set(e, BL_EFAIL, "byte_fallback with end_of_word_suffix is not supported");
     /* With byte fallback, the bytes of an unknown character have ids, and every character is known. */
@@ -178,6 +137,23 @@ int bl_bpe_add_characters(struct bl_bpe *bpe, struct bl_vocabulary *v, struct bl
         bpe->unknown = options->unknown;
         bpe->fused = options->fused;
     }
-    BL_TRY(bytes_add(v, id, e));
-    return characters_add(bpe, v, count, merges, e);
+    int code = bytes_add(v, id, e);
+    /* The chains of the tokens that are single characters, with or without the end of a word. Tokens of several
+     * characters get their merges from the file. chain_add appends tokens, so v->count grows meanwhile. */
+    for (size_t i = 0; i < count && !code; i++) {
+        uint8_t bytes[BL_UTF8_MAX + 1];
+        size_t size = v->token[i].size;
+        if (size > sizeof bytes)
+            continue;
+        memcpy(bytes, bl_vocabulary_bytes(v, i), size);
+        bool last = bpe->suffixed && size > 1 && bytes[size - 1] == BL_WORD_END;
+        uint32_t point;
+        if (bl_utf8_length((const char *)bytes, size) != size - last)
+            continue;
+        bl_utf8_decode((const char *)bytes, &point);
+        if (bpe->known)
+            points_add(last ? bpe->known_last : bpe->known, point);
+        code = chain_add(v, merges, bytes, size, e);
+    }
+    return code;
 }

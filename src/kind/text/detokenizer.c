@@ -69,15 +69,6 @@ static void texts_set_pieces(struct bl_detokenizer *d, const struct bl_trie *tri
     }
 }
 
-/* Returns the byte that a token such as "<0x0A>" names, or -1. */
-static int byte_of_name(const uint8_t *text, int64_t size)
-{
-    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
-        return -1;
-    int high = bl_text_hex_digit((char)text[3]), low = bl_text_hex_digit((char)text[4]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
-
 /* Replaces the names of bytes, such as "<0x0A>", with the bytes, where the tokenizer encodes unknown characters as
  * bytes. The byte 80 is no character, so a model with an id for it has byte fallback. */
 static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer *t)
@@ -86,10 +77,13 @@ static void texts_set_bytes(struct bl_detokenizer *d, const struct bl_tokenizer 
     bool is_used =
         t->model == BL_MODEL_UNIGRAM ? t->unigram.byte != NULL : high >= 0 && t->vocabulary.token[high].id >= 0;
     for (int64_t id = 0; is_used && id < d->ids; id++) {
-        int byte = byte_of_name((const uint8_t *)d->bytes.data + d->text[id].offset, d->text[id].size);
-        if (byte < 0)
+        char *text = d->bytes.data + d->text[id].offset;
+        if (d->text[id].size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
             continue;
-        d->bytes.data[d->text[id].offset] = (char)byte;
+        int upper = bl_text_hex_digit(text[3]), lower = bl_text_hex_digit(text[4]);
+        if (upper < 0 || lower < 0)
+            continue;
+        *text = (char)(upper * 16 + lower);
         d->text[id].size = 1;
     }
 }
@@ -156,38 +150,19 @@ static int texts_make(struct bl_detokenizer *d, const struct bl_tokenizer *t, st
     return bl_buffer_check(&d->bytes, e);
 }
 
-/* Returns true if the tokenizer puts a space before every text, by a normalizer or in a step that splits. */
-static bool tokenizer_marks_begin(const struct bl_tokenizer *t)
-{
-    for (int i = 0; i < t->normalizers; i++) {
-        const struct bl_normalizer *n = &t->normalizer[i];
-        if (n->kind == BL_NORMALIZER_PREPEND || (n->kind == BL_NORMALIZER_SENTENCEPIECE && n->sentencepiece->prefix))
-            return true;
-    }
-    for (int i = 0; i < t->splits; i++) {
-        if (t->split[i].prefix != BL_PREFIX_NEVER || t->split[i].rewrite == BL_REWRITE_WORDS)
-            return true;
-    }
-    return false;
-}
-
-/* Returns why the tokens of a tokenizer cannot be joined to text, or NULL if they can. */
-static const char *tokenizer_refusal(const struct bl_tokenizer *t)
-{
-    /* treat_whitespace_as_suffix of SentencePiece: a space follows a word, and the text ends with one. */
-    bool is_sentencepiece = t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE;
-    if (is_sentencepiece && t->normalizer[0].sentencepiece->suffix)
-        return "its tokens have the mark of a word at the end";
-    /* Text-level tokens without marks do not show where a word begins. */
-    if (t->model == BL_MODEL_UNIGRAM || (t->model == BL_MODEL_BPE && t->bpe.known && !tokenizer_rewrites_bytes(t)))
-        return t->alphabet.kind == BL_ALPHABET_SPACES ? NULL : "its tokens have neither bytes nor marks for spaces";
-    return NULL;
-}
-
 int bl_detokenizer_open(struct bl_detokenizer **out, const struct bl_tokenizer *t, struct bl_error *e)
 {
-    const char *refusal = tokenizer_refusal(t);
+    bool is_spaced = t->alphabet.kind == BL_ALPHABET_SPACES, is_marked = false;
+    bool is_sentencepiece = t->normalizers && t->normalizer[0].kind == BL_NORMALIZER_SENTENCEPIECE;
+    const char *refusal = NULL;
     *out = NULL;
+    /* treat_whitespace_as_suffix of SentencePiece: a space follows a word, and the text ends with one. */
+    if (is_sentencepiece && t->normalizer[0].sentencepiece->suffix)
+        refusal = "its tokens have the mark of a word at the end";
+    /* Text-level tokens without marks do not show where a word begins. */
+    else if (!is_spaced && (t->model == BL_MODEL_UNIGRAM ||
+                            (t->model == BL_MODEL_BPE && t->bpe.known && !tokenizer_rewrites_bytes(t))))
+        refusal = "its tokens have neither bytes nor marks for spaces";
     if (refusal)
         return bl_error_set(e, BL_EUSAGE, "the ids of %s cannot be decoded here: %s (bload cat --as ids writes them)",
                             bl_tokenizer_name(t), refusal);
@@ -197,8 +172,16 @@ int bl_detokenizer_open(struct bl_detokenizer **out, const struct bl_tokenizer *
         bl_detokenizer_close(d);
         return code;
     }
-    d->is_marked = t->alphabet.kind == BL_ALPHABET_SPACES && tokenizer_marks_begin(t);
-    d->is_words = t->model == BL_MODEL_WORDLEVEL && t->alphabet.kind != BL_ALPHABET_SPACES;
+    /* A normalizer, or a step that splits, may put a space before every text. */
+    for (int i = 0; i < t->normalizers; i++) {
+        const struct bl_normalizer *n = &t->normalizer[i];
+        is_marked = is_marked || n->kind == BL_NORMALIZER_PREPEND ||
+                    (n->kind == BL_NORMALIZER_SENTENCEPIECE && n->sentencepiece->prefix);
+    }
+    for (int i = 0; i < t->splits; i++)
+        is_marked = is_marked || t->split[i].prefix != BL_PREFIX_NEVER || t->split[i].rewrite == BL_REWRITE_WORDS;
+    d->is_marked = is_spaced && is_marked;
+    d->is_words = t->model == BL_MODEL_WORDLEVEL && !is_spaced;
     d->is_suffixed = *t->alphabet.suffix != '\0';
     d->is_wordpiece = t->model == BL_MODEL_WORDPIECE;
     d->prefix_size = t->wordpiece.prefix_size;

@@ -389,59 +389,44 @@ static int spans_encode(struct bl_encoder *encoder, const uint8_t *text, size_t 
     return code;
 }
 
-static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
-                        struct bl_ids *ids, struct bl_error *e);
-
-/* Splits a piece by a step without a scanner, such as a regular expression, and encodes the parts. */
-static int parts_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
-                        struct bl_ids *ids, struct bl_error *e)
-{
-    struct bl_spans *spans = &encoder->spans[step];
-    spans->count = 0;
-    int code = bl_split_find(&encoder->tokenizer->split[step], encoder->matcher, text, size, spans, e);
-    if (code)
-        return code;
-    if (step + 1 == encoder->tokenizer->splits)
-        return spans_encode(encoder, text, size, spans, ids, e);
-    for (size_t i = 0; i < spans->count && !code; i++) {
-        const struct bl_span *span = &spans->span[i];
-        code = piece_encode(encoder, step + 1, text + span->begin, span->end - span->begin,
-                            head > span->begin ? head - span->begin : 0, ids, e);
-    }
-    return code;
-}
-
-/* Rewrites a piece by a step: a prefix, or another alphabet. Sets *text, *size and *head to the rewritten piece,
- * which lies in a buffer of the step. BL_EFAIL: out of memory, or the limit. */
-static int piece_rewrite(struct bl_encoder *encoder, int step, const uint8_t **text, size_t *size, size_t *head,
-                         struct bl_error *e)
-{
-    struct bl_buffer *out = &encoder->rewritten[step];
-    encoder_limit_buffer(encoder, out);
-    int code = bl_split_rewrite(&encoder->tokenizer->split[step], text, size, head, out, e);
-    return encoder_check_buffer(encoder, out, e) ? BL_EFAIL : code;
-}
-
 /* Splits a piece by this step, and its parts by the steps that follow. head is the number of bytes at the beginning
  * of the piece that come from the first character of the document: a prefix may be added only there. */
 static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *text, size_t size, size_t head,
                         struct bl_ids *ids, struct bl_error *e)
 {
     const struct bl_split *split = &encoder->tokenizer->split[step];
+    const bool is_last = step + 1 == encoder->tokenizer->splits;
     size_t end[BATCH];
     int code = BL_OK;
-    if (split->prefix != BL_PREFIX_NEVER || split->rewrite != BL_REWRITE_NONE)
-        code = piece_rewrite(encoder, step, &text, &size, &head, e);
+    /* A prefix, or another alphabet: the rewritten piece lies in a buffer of the step. */
+    if (split->prefix != BL_PREFIX_NEVER || split->rewrite != BL_REWRITE_NONE) {
+        struct bl_buffer *out = &encoder->rewritten[step];
+        encoder_limit_buffer(encoder, out);
+        code = bl_split_rewrite(split, &text, &size, &head, out, e);
+        BL_TRY(encoder_check_buffer(encoder, out, e));
+    }
     if (code)
         return code;
-    if (!bl_split_is_scanner(split))
-        return parts_encode(encoder, step, text, size, head, ids, e);
+    /* A step without a scanner, such as a regular expression, finds all parts at once. */
+    if (!bl_split_is_scanner(split)) {
+        struct bl_spans *spans = &encoder->spans[step];
+        spans->count = 0;
+        BL_TRY(bl_split_find(split, encoder->matcher, text, size, spans, e));
+        if (is_last)
+            return spans_encode(encoder, text, size, spans, ids, e);
+        for (size_t i = 0; i < spans->count && !code; i++) {
+            size_t begin = spans->span[i].begin;
+            code = piece_encode(encoder, step + 1, text + begin, spans->span[i].end - begin,
+                                head > begin ? head - begin : 0, ids, e);
+        }
+        return code;
+    }
     /* A scanner finds the words of one batch at a time, so that no step needs memory for all words of a document. */
     for (size_t at = 0, start = 0; at < size && !code; start = at) {
         if (encoder_is_stopped(encoder))
             return BL_ECANCEL;
         size_t n = bl_split_scan(split, &encoder->tokenizer->bpe, text, size, &at, end, BATCH);
-        if (step + 1 == encoder->tokenizer->splits) {
+        if (is_last) {
             code = consecutive_encode(encoder, text, size, start, end, n, ids, e);
             continue;
         }
@@ -452,22 +437,16 @@ static int piece_encode(struct bl_encoder *encoder, int step, const uint8_t *tex
     return code;
 }
 
-/* Encodes by the model of bytes: the id of each byte is its value. */
-static int bytes_encode(const uint8_t *text, size_t size, struct bl_ids *ids, struct bl_error *e)
-{
-    int code = bl_ids_reserve(ids, size, e);
-    for (size_t i = 0; i < size && !code; i++)
-        ids->id[ids->count++] = text[i];
-    return code;
-}
-
-/* Encodes text between added tokens: a text_encoder. */
+/* Encodes text between added tokens: a text_encoder. By the model of bytes, the id of each byte is its value. */
 static int text_encode(struct bl_encoder *encoder, const uint8_t *text, size_t size, size_t head, struct bl_ids *ids,
                        struct bl_error *e)
 {
-    if (encoder->tokenizer->model == BL_MODEL_BYTES)
-        return bytes_encode(text, size, ids, e);
-    return piece_encode(encoder, 0, text, size, head, ids, e);
+    if (encoder->tokenizer->model != BL_MODEL_BYTES)
+        return piece_encode(encoder, 0, text, size, head, ids, e);
+    BL_TRY(bl_ids_reserve(ids, size, e));
+    for (size_t i = 0; i < size; i++)
+        ids->id[ids->count++] = text[i];
+    return BL_OK;
 }
 
 /* Encodes the text between added tokens. head: as in piece_encode. */
@@ -516,17 +495,6 @@ static int normal_encode(struct bl_encoder *encoder, const uint8_t *text, size_t
                         normal.head, ids, e);
 }
 
-/* Replaces each run of unknown ids from index first on with one id, in place. */
-static void unknown_join(struct bl_ids *ids, size_t first, int32_t unknown)
-{
-    size_t kept = first;
-    for (size_t i = first; i < ids->count; i++) {
-        if (ids->id[i] != unknown || i == first || ids->id[i - 1] != unknown)
-            ids->id[kept++] = ids->id[i];
-    }
-    ids->count = kept;
-}
-
 int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size, struct bl_ids *ids, struct bl_error *e)
 {
     const struct bl_tokenizer *tokenizer = encoder->tokenizer;
@@ -542,7 +510,14 @@ int bl_encoder_encode(struct bl_encoder *encoder, const char *text, size_t size,
         code = bl_error_set(e, BL_EFAIL, "the document has more than %zu ids", encoder->limit);
     }
     ids->limit = 0;
-    if (!code && tokenizer->joins_unknown)
-        unknown_join(ids, first, tokenizer->unknown);
-    return code;
+    if (code || !tokenizer->joins_unknown)
+        return code;
+    /* Each run of unknown ids becomes one id. */
+    size_t kept = first;
+    for (size_t i = first; i < ids->count; i++) {
+        if (ids->id[i] != tokenizer->unknown || i == first || ids->id[i - 1] != tokenizer->unknown)
+            ids->id[kept++] = ids->id[i];
+    }
+    ids->count = kept;
+    return BL_OK;
 }

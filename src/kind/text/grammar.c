@@ -15,11 +15,11 @@
  * character that an earlier step would have split off is treated as the end of the text. So all three steps work
  * word by word, without looking ahead. */
 
-/* Returns the end of up to three number characters at p; p may be end. */
-static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end)
+/* Returns the end of up to max number characters at p; p may be end. */
+static inline const uint8_t *numbers_skip(const uint8_t *p, const uint8_t *end, int max)
 {
     size_t bytes;
-    for (int i = 0; i < 3 && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
+    for (int i = 0; i < max && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
         p += bytes;
     return p;
 }
@@ -73,7 +73,7 @@ static inline const uint8_t *deepseek_next_head(const uint8_t *p, const uint8_t 
     if (class & IDEOGRAPH)
         return deepseek_skip(p, end, steps, IDEOGRAPH);
     if (class & STOP)
-        return numbers_skip(p, end);
+        return numbers_skip(p, end, 3);
     while (!(deepseek_class(p, end, steps, &bytes) & STOP))
         p += bytes;
     return p;
@@ -138,24 +138,7 @@ static const uint8_t *deepseek_next(const uint8_t *p, const uint8_t *end)
     unsigned class = deepseek_class(p, end, steps, &bytes);
     if (class & IDEOGRAPH) /* kana have signs, at which the third step divides a run */
         return deepseek_next_word(p, end, IDEOGRAPH | INSIDE);
-    return class & STOP ? numbers_skip(p, end) : deepseek_next_word(p, end, steps);
-}
-
-/* Returns the end of the word at p by BL_GRAMMAR_NUMBERS, BL_GRAMMAR_IDEOGRAPHS or one of DeepSeek's grammars. */
-static const uint8_t *deepseek_take_next(enum bl_grammar grammar, const uint8_t *p, const uint8_t *end)
-{
-    switch (grammar) {
-    case BL_GRAMMAR_NUMBERS:
-        return deepseek_next_head(p, end, BL_NUMBER);
-    case BL_GRAMMAR_IDEOGRAPHS:
-        return deepseek_next_head(p, end, IDEOGRAPH);
-    case BL_GRAMMAR_DEEPSEEK_HEAD:
-        return deepseek_next_head(p, end, BL_NUMBER | IDEOGRAPH);
-    case BL_GRAMMAR_DEEPSEEK_WORDS:
-        return deepseek_next_word(p, end, 0);
-    default:
-        return deepseek_next(p, end);
-    }
+    return class & STOP ? numbers_skip(p, end, 3) : deepseek_next_word(p, end, steps);
 }
 
 /* --- grammars ----------------------------------------------------------------------------------------------------- */
@@ -279,11 +262,8 @@ static inline const uint8_t *modern_next_rest(const uint8_t *p, const uint8_t *e
 {
     const unsigned others = BL_SPACE | BL_NUMBER | letters;
     size_t bytes;
-    if (class & BL_NUMBER) {
-        for (int i = 0; i < digits && p < end && (bl_character_class(p, end, &bytes) & BL_NUMBER); i++)
-            p += bytes;
-        return p;
-    }
+    if (class & BL_NUMBER)
+        return numbers_skip(p, end, digits);
     const uint8_t *sign = p + (*p == ' ' && p + 1 < end);
     if (!(bl_character_class(sign, end, &bytes) & others))
         return bl_skip_breaks(bl_skip_others(sign + bytes, end, others), end, slash);
@@ -354,20 +334,16 @@ static inline const uint8_t *o200k_next(const uint8_t *p, const uint8_t *end, in
     return contraction ? contraction : word;
 }
 
-/* Returns true for the number characters that Unicode 17 has and the table of unicode.h has not. The pre-tokenizer
- * Digits uses char::is_numeric of Rust, which has Unicode 17. */
-static inline bool number_is_later(const uint8_t *p, size_t bytes)
+/* Returns true if the pre-tokenizer Digits takes the character at p for a digit. Digits uses char::is_numeric of Rust,
+ * which has Unicode 17: some of its number characters are not in the table of unicode.h. */
+static inline bool digit_is(const uint8_t *p, const uint8_t *end, size_t *bytes)
 {
-    if (bytes != 4 || *p != 0xf0)
+    if (bl_character_class(p, end, bytes) & BL_NUMBER)
+        return true;
+    if (*bytes != 4 || *p != 0xf0)
         return false;
     uint32_t c = (uint32_t)(p[1] & 0x3f) << 12 | (uint32_t)(p[2] & 0x3f) << 6 | (p[3] & 0x3f);
     return (c >= 0x11de0 && c <= 0x11de9) || (c >= 0x16ff4 && c <= 0x16ff6);
-}
-
-/* Returns true if the pre-tokenizer Digits takes the character at p for a digit. */
-static inline bool digit_is(const uint8_t *p, const uint8_t *end, size_t *bytes)
-{
-    return bl_character_class(p, end, bytes) & BL_NUMBER || number_is_later(p, *bytes);
 }
 
 /* Returns the end of the word at p by Digits: a digit (runs: all adjacent digits), or the text up to the next digit. */
@@ -407,29 +383,20 @@ static inline const uint8_t *grammar_next(enum bl_grammar grammar, const uint8_t
     case BL_GRAMMAR_DIGIT_RUNS:
         return digits_next(p, end, true);
     case BL_GRAMMAR_NUMBERS:
+        return deepseek_next_head(p, end, BL_NUMBER);
     case BL_GRAMMAR_IDEOGRAPHS:
+        return deepseek_next_head(p, end, IDEOGRAPH);
     case BL_GRAMMAR_DEEPSEEK_HEAD:
+        return deepseek_next_head(p, end, BL_NUMBER | IDEOGRAPH);
     case BL_GRAMMAR_DEEPSEEK_WORDS:
+        return deepseek_next_word(p, end, 0);
     case BL_GRAMMAR_DEEPSEEK:
-        return deepseek_take_next(grammar, p, end);
+        return deepseek_next(p, end);
     case BL_GRAMMAR_NONE:
     case BL_GRAMMAR_WHOLE:
         break;
     }
     return end;
-}
-
-/* Finds words of ASCII at p, as many as are found at once, and sets their ends relative to text. Returns 0 if the
- * scanners must find the next word: little text or room is left, or the text is not ASCII. */
-static inline size_t ascii_split(enum bl_grammar grammar, const uint8_t *text, const uint8_t *p, const uint8_t *stop,
-                                 size_t *end, size_t max)
-{
-    if (stop - p < 8 || max < BL_ASCII_WORDS || (*p | p[1]) & 0x80)
-        return 0;
-    size_t found = bl_ascii_split(grammar, p, (size_t)(stop - p), end);
-    for (size_t i = 0; i < found; i++)
-        end[i] += (size_t)(p - text);
-    return found;
 }
 
 size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
@@ -439,8 +406,13 @@ size_t bl_grammar_split(enum bl_grammar grammar, const uint8_t *text, size_t siz
     /* bl_ascii_split needs room for BL_ASCII_WORDS; with less room, the caller gets fewer words and calls again. */
     size_t count = 0, enough = max < BL_ASCII_WORDS ? max : max - BL_ASCII_WORDS + 1;
     while (p < stop && count < enough) {
-        size_t found = !ascii ? 0 : ascii_split(grammar, text, p, stop, end + count, max - count);
-        count += found;
+        size_t found = 0;
+        /* Words of ASCII are found many at once. The scanners find the next word if little text or room is left, or
+         * the text is not ASCII. */
+        if (ascii && stop - p >= 8 && max - count >= BL_ASCII_WORDS && !((*p | p[1]) & 0x80))
+            found = bl_ascii_split(grammar, p, (size_t)(stop - p), end + count);
+        for (size_t i = 0; i < found; i++)
+            end[count++] += (size_t)(p - text);
         if (found) {
             p = text + end[count - 1];
         } else {

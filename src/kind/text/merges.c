@@ -67,17 +67,6 @@ int bl_merges_open(struct bl_merges *merges, struct bl_tokenizer *tokenizer, con
     return merges->token ? bl_merges_vocabulary(tokenizer, names, merges->token, e) : bl_error_memory(e);
 }
 
-/* Returns true if the bytes of a token are those of the two that it merges. They are not if the name of the first ends
- * with the suffix of words, as the bytes of "a</w>" end a word. */
-static bool merge_is_both(const struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token)
-{
-    const struct bl_token *t = merges->v->token;
-    if (!merges->suffixed)
-        return true;
-    return token != BL_NO_TOKEN && t[token].size == t[left].size + t[right].size &&
-           !memcmp(bl_vocabulary_bytes(merges->v, token), bl_vocabulary_bytes(merges->v, left), t[left].size);
-}
-
 int bl_merges_add_tokens(struct bl_merges *merges, uint32_t left, uint32_t right, uint32_t token, struct bl_error *e)
 {
     BL_TRY(BL_ARRAY_RESERVE(merges->merge, merges->capacity, merges->count + 1, e));
@@ -99,18 +88,6 @@ static bool merge_name_is(const struct bl_vocabulary *names, size_t name, const 
            !memcmp(bl_vocabulary_bytes(names, name), text, size);
 }
 
-/* Finds the name that a merge makes. Vocabularies mostly list names in the order of merges, so the name after that of
- * the previous merge is tried first, then that name itself, then the hash table. */
-static int64_t both_find(struct bl_merges *merges, const char *text, size_t size)
-{
-    size_t last = merges->last;
-    int64_t name = merge_name_is(merges->names, last + 1, text, size) ? (int64_t)last + 1
-                   : merge_name_is(merges->names, last, text, size)   ? (int64_t)last
-                                                                      : bl_vocabulary_find(merges->names, text, size);
-    merges->last = name < 0 ? last : (size_t)name;
-    return name;
-}
-
 /* Returns the number of the name of one side, or -1. The guess by side_guess is right unless two hashes collide. */
 static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_side *side, const char *text)
 {
@@ -123,8 +100,9 @@ static int64_t side_find(const struct bl_merges *merges, const struct bl_merge_s
  * left out: they can never apply. */
 static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w, struct bl_error *e)
 {
+    const struct bl_vocabulary *names = merges->names, *v = merges->v;
     const char *left = merges->text.data + w->at, *right = left + w->left.size;
-    size_t size = w->left.size + w->right.size;
+    size_t size = w->left.size + w->right.size, last = merges->last;
     int64_t left_name = side_find(merges, &w->left, left);
     BL_TRY(name_check(left_name, left, w->left.size, e));
     int64_t right_name = side_find(merges, &w->right, right);
@@ -132,12 +110,22 @@ static int waiting_add(struct bl_merges *merges, const struct bl_merge_names *w,
     uint32_t left_token = merges->token[left_name], right_token = merges->token[right_name];
     if (left_token == BL_NO_TOKEN || right_token == BL_NO_TOKEN)
         return BL_OK;
-    int64_t name = both_find(merges, left, size);
+    /* Vocabularies mostly list names in the order of merges, so the name after that of the previous merge is tried
+     * first, then that name itself, then the hash table. */
+    int64_t name = merge_name_is(names, last + 1, left, size) ? (int64_t)last + 1
+                   : merge_name_is(names, last, left, size)   ? (int64_t)last
+                                                              : bl_vocabulary_find(names, left, size);
     BL_TRY(name_check(name, left, size, e));
-    if (!merge_is_both(merges, left_token, right_token, merges->token[name]))
+    merges->last = (size_t)name;
+    uint32_t token = merges->token[name];
+    size_t left_size = v->token[left_token].size;
+    /* The bytes of the token are those of the two that it merges, unless the name of the first ends with the suffix of
+     * words, as the bytes of "a</w>" end a word. */
+    if (merges->suffixed && (token == BL_NO_TOKEN || v->token[token].size != left_size + v->token[right_token].size ||
+                             memcmp(bl_vocabulary_bytes(v, token), bl_vocabulary_bytes(v, left_token), left_size) != 0))
         return bl_error_set(e, BL_EFAIL, "\"%.*s\" ends a word, and nothing can follow it", shown_size(w->left.size),
                             left);
-    return bl_merges_add_tokens(merges, left_token, right_token, merges->token[name], e);
+    return bl_merges_add_tokens(merges, left_token, right_token, token, e);
 }
 
 /* Finds the name that the hash of a side suggests, and prefetches its entry. */
@@ -358,20 +346,6 @@ static int made_compare(const void *a, const void *b)
     return (x->priority > y->priority) - (x->priority < y->priority);
 }
 
-/* Adds a pair to the table of pairs and to its filter. The pair must not be in the table. A slot has left, right and
- * symbol in 21 bits each; the filter has 8 bits for each slot, so few pairs that are missing find their bit set. */
-static void bpe_put_pair(struct bl_bpe *bpe, uint64_t left, uint64_t right, uint64_t symbol)
-{
-    uint64_t key = left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
-    size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
-    /* The filter has 8 times as many bits as the table has slots: three more bits of the hash. */
-    size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
-    while (bpe->pair[at] != UINT64_MAX)
-        at = (at + 1) & mask;
-    bpe->pair[at] = key << BL_SYMBOL_BITS | symbol;
-    bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
-}
-
 /* Allocates the tables for 256 bytes and at most count tokens. The table of pairs has at least twice as many slots as
  * tokens. bl_bpe_free frees the tables, also after an error. */
 static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
@@ -391,20 +365,17 @@ static int bpe_allocate(struct bl_bpe *bpe, size_t count, struct bl_error *e)
     return BL_OK;
 }
 
-/* Empties the tables of pairs, so that a second attempt can fill them. */
-static void bpe_clear(struct bl_bpe *bpe)
+/* Empties the tables of pairs, so that a second attempt can fill them, and makes the 256 bytes the first symbols.
+ * number[token] is set to the symbol of a token. A byte without a token has the id -1: it is a symbol, as a part of
+ * characters, and never a result. */
+static void bpe_begin(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
+                      uint32_t *number)
 {
     size_t slots = (size_t)1 << (64 - bpe->shift);
     memset(bpe->byte_pair, 0xff, 65536 * sizeof *bpe->byte_pair);
     memset(bpe->filter, 0, slots);
     memset(bpe->pair, 0xff, slots * sizeof *bpe->pair);
-}
-
-/* Makes the 256 bytes the first symbols. number[token] is set to the symbol of a token. A byte without a token has the
- * id -1: it is a symbol, as a part of characters, and never a result. */
-static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t byte_token[256],
-                          uint32_t *number)
-{
+    memset(number, 0xff, v->count * sizeof *number);
     for (uint32_t i = 0; i < 256; i++) {
         /* A byte is made of itself. */
         bpe->symbol[i] = (struct bl_symbol){i, i, 1, BL_SYMBOL_NONE};
@@ -416,28 +387,24 @@ static void bpe_add_bytes(struct bl_bpe *bpe, const struct bl_vocabulary *v, con
     }
 }
 
-/* Adds the symbol of a token that the pair of left and right makes. Two bytes have a table without hashing. */
+/* Adds the symbol of a token that the pair of left and right makes. The pair must not be in the table of pairs. A slot
+ * has left, right and symbol in 21 bits each; the filter has 8 bits for each slot, so few pairs that are missing find
+ * their bit set. Two bytes have a table without hashing. */
 static void bpe_add_symbol(struct bl_bpe *bpe, const struct bl_token *token, uint32_t symbol, uint32_t left,
                            uint32_t right)
 {
-    bpe_put_pair(bpe, left, right, symbol);
+    uint64_t key = (uint64_t)left << BL_SYMBOL_BITS | right, hash = key * BL_PAIR_FACTOR;
+    size_t mask = ((size_t)1 << (64 - bpe->shift)) - 1;
+    /* The filter has 8 times as many bits as the table has slots: three more bits of the hash. */
+    size_t at = (size_t)(hash >> bpe->shift), bit = (size_t)(hash >> (bpe->shift - 3));
+    while (bpe->pair[at] != UINT64_MAX)
+        at = (at + 1) & mask;
+    bpe->pair[at] = key << BL_SYMBOL_BITS | symbol;
+    bpe->filter[bit / 64] |= (uint64_t)1 << bit % 64;
     if (left < 256 && right < 256)
         bpe->byte_pair[left << 8 | right] = symbol;
     bpe->symbol[symbol] = (struct bl_symbol){left, right, token->size, BL_SYMBOL_NONE};
     bpe->id[symbol] = token->id;
-}
-
-/* Notes which bytes are adjacent in a symbol: words may be split between all others. The bytes of a character always
- * count as adjacent, so that no split divides a character. */
-static void bpe_note_joined(struct bl_bpe *bpe, const struct bl_vocabulary *v, const struct made *made, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *bytes = bl_vocabulary_bytes(v, made[i].token);
-        for (size_t j = 1; j < v->token[made[i].token].size; j++)
-            bpe->joined[bytes[j - 1] * 4 + bytes[j] / 64] |= (uint64_t)1 << bytes[j] % 64;
-    }
-    for (size_t first = 0; first < 256; first++)
-        bpe->joined[first * 4 + 2] = UINT64_MAX; /* a byte from 80 to BF continues a character */
 }
 
 /* Builds the trie of all symbols, and finds for each symbol the longest other symbol that its bytes begin with. */
@@ -483,25 +450,10 @@ static int bpe_rank(struct bl_bpe *bpe, const struct made *made, size_t count, s
     return BL_OK;
 }
 
-/* Returns true if every symbol comes after those that it is made of. It checks the merges that merges_make_tokens
- * passed by, because their tokens were made only later: such a merge must not make its token. */
-static bool merges_are_ordered(const struct bl_bpe *bpe, const struct rules *rules, const struct made *made,
-                               const uint32_t *number)
-{
-    for (size_t i = 0; i < rules->merges; i++) {
-        uint32_t left = number[rules->merge[i].left], right = number[rules->merge[i].right];
-        bool later =
-            left != NONE && right != NONE &&
-            ((left >= 256 && made[left - 256].priority > i) || (right >= 256 && made[right - 256].priority > i));
-        if (later && bl_bpe_pair_holds(bpe, left, right))
-            return false;
-    }
-    return true;
-}
-
 /* Finds the merge of every token and adds the symbols, in the order of the list. A merge makes its token if the tokens
  * that it joins are made, and stay separate beside each other by the merges before it. Returns false if the symbols are
- * not ordered: the result is wrong then, and rules_make_tokens must replace it. */
+ * not ordered, that is, if a symbol comes before one that it is made of: the result is wrong then, and
+ * bpe_make_tokens must make it again. */
 static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, struct made *made, size_t *count,
                                uint32_t *number)
 {
@@ -520,15 +472,32 @@ static bool merges_make_tokens(struct bl_bpe *bpe, const struct rules *rules, st
         made[(*count)++] = (struct made){(uint32_t)i, merge->left, merge->right, merge->token};
     }
     bpe->ordered = true;
-    return !passed || merges_are_ordered(bpe, rules, made, number);
+    /* A merge that was passed by, because its tokens were made only later, must not make its token. */
+    for (size_t i = 0; passed && i < rules->merges; i++) {
+        uint32_t left = number[rules->merge[i].left], right = number[rules->merge[i].right];
+        bool later =
+            left != NONE && right != NONE &&
+            ((left >= 256 && made[left - 256].priority > i) || (right >= 256 && made[right - 256].priority > i));
+        if (later && bl_bpe_pair_holds(bpe, left, right))
+            return false;
+    }
+    return true;
 }
 
-/* Does the work of merges_make_tokens for symbols in any order, and takes longer: it merges the bytes of each token
- * alone. */
-static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, const uint32_t byte_token[256],
-                              struct made *made, size_t *count, uint32_t *number)
+/* Adds all symbols, by the list in one pass where its order allows that, otherwise token by token. */
+static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
+                           size_t *count, uint32_t *number, struct bl_error *e)
 {
     const struct bl_vocabulary *v = rules->v;
+    *count = 0;
+    bpe_begin(bpe, v, byte_token, number);
+    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
+        return BL_OK;
+    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
+    BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
+    *count = 0;
+    bpe_begin(bpe, v, byte_token, number);
+    /* The symbols may be in any order: the bytes of each token are merged alone, which takes longer. */
     for (uint32_t i = 0; i < v->count; i++) {
         uint32_t size = v->token[i].size;
         if (size > 1 && size <= TOKEN_BYTES_MAX && token_merge_alone(rules, byte_token, i, &made[*count]))
@@ -544,40 +513,7 @@ static void rules_make_tokens(struct bl_bpe *bpe, const struct rules *rules, con
         bpe_add_symbol(bpe, &v->token[made[i].token], 256 + i, left, right);
         bpe->ordered = bpe->ordered && left < 256 + i && right < 256 + i;
     }
-}
-
-/* Adds all symbols, by the list in one pass where its order allows that, otherwise token by token. */
-static int bpe_make_tokens(struct bl_bpe *bpe, struct rules *rules, const uint32_t byte_token[256], struct made *made,
-                           size_t *count, uint32_t *number, struct bl_error *e)
-{
-    *count = 0;
-    bpe_clear(bpe);
-    memset(number, 0xff, rules->v->count * sizeof *number);
-    bpe_add_bytes(bpe, rules->v, byte_token, number);
-    if (rules->listed && merges_make_tokens(bpe, rules, made, count, number))
-        return BL_OK;
-    /* If there is a list, the pass over it gave up: the tables start again, now with lookups by hash. */
-    BL_TRY(rules->listed ? rules_add_merges(rules, e) : BL_OK);
-    *count = 0;
-    bpe_clear(bpe);
-    memset(number, 0xff, rules->v->count * sizeof *number);
-    bpe_add_bytes(bpe, rules->v, byte_token, number);
-    rules_make_tokens(bpe, rules, byte_token, made, count, number);
     return BL_OK;
-}
-
-/* Adds to bpe->strays the tokens of several bytes that no merge makes. They can still be whole words
- * (ignore_merges). */
-static int bpe_add_strays(struct bl_bpe *bpe, const struct bl_vocabulary *v, const uint32_t *number, struct bl_error *e)
-{
-    int64_t known;
-    int code = BL_OK;
-    for (size_t i = 0; i < v->count && !code; i++) {
-        if (v->token[i].size > 1 && number[i] == NONE)
-            code =
-                bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), v->token[i].size, v->token[i].id, &known, e);
-    }
-    return code;
 }
 
 /* Builds all tables of bpe. direct: a word that is a token gets its id, also where merging gives other ids. The caller
@@ -587,6 +523,7 @@ static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struc
     const struct bl_vocabulary *v = rules->v;
     uint32_t byte_token[256];
     size_t count = 0;
+    int64_t known;
     BL_TRY(bytes_find_tokens(rules, byte_token, e));
     struct made *made = malloc(v->count * sizeof *made);
     uint32_t *number = malloc(v->count * sizeof *number);
@@ -596,11 +533,23 @@ static int bpe_build(struct bl_bpe *bpe, struct rules *rules, bool direct, struc
     code = bpe_make_tokens(bpe, rules, byte_token, made, &count, number, e);
     if (code)
         goto out;
-    /* Only direct words can be tokens that no merge makes. */
-    code = direct ? bpe_add_strays(bpe, v, number, e) : BL_OK;
+    /* Only direct words can be tokens of several bytes that no merge makes (ignore_merges). */
+    for (size_t i = 0; direct && i < v->count && !code; i++) {
+        const struct bl_token *token = &v->token[i];
+        if (token->size > 1 && number[i] == NONE)
+            code = bl_vocabulary_add(&bpe->strays, bl_vocabulary_bytes(v, i), token->size, token->id, &known, e);
+    }
     if (code)
         goto out;
-    bpe_note_joined(bpe, v, made, count);
+    /* Notes which bytes are adjacent in a symbol: words may be split between all others. The bytes of a character
+     * always count as adjacent, so that no split divides a character. */
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *bytes = bl_vocabulary_bytes(v, made[i].token);
+        for (size_t j = 1; j < v->token[made[i].token].size; j++)
+            bpe->joined[bytes[j - 1] * 4 + bytes[j] / 64] |= (uint64_t)1 << bytes[j] % 64;
+    }
+    for (size_t first = 0; first < 256; first++)
+        bpe->joined[first * 4 + 2] = UINT64_MAX; /* a byte from 80 to BF continues a character */
     code = bpe_rank(bpe, made, count, e);
     if (code)
         goto out;

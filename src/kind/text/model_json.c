@@ -79,21 +79,6 @@ static bool type_is(const json_t *object, const char *type)
     return !strcmp(bl_json_type(object), type);
 }
 
-/* Returns true if a normalizer replaces all spaces by U+2581. */
-static bool replaces_spaces(const json_t *n)
-{
-    return type_is(n, "Replace") && literal_pattern_is(n, " ") && member_is(n, "content", BL_METASPACE);
-}
-
-/* Returns true if a normalizer gives the same result with spaces in place of U+2581. Only Prepend is known to do
- * that. */
-static bool normalizer_keeps_marks(const json_t *n)
-{
-    /* A text with a space would be marked or not, depending on the alphabet. */
-    const char *prepended = json_string_value(json_object_get(n, "prepend"));
-    return type_is(n, "Prepend") && prepended && !strchr(prepended, ' ');
-}
-
 /* Returns true if a pre-tokenizer splits at the same places with spaces in place of U+2581. */
 static bool split_keeps_marks(const json_t *s)
 {
@@ -104,35 +89,34 @@ static bool split_keeps_marks(const json_t *s)
            (type_is(s, "Metaspace") && member_is(s, "replacement", BL_METASPACE));
 }
 
-/* Returns true if an added token that is looked for in normalised text includes the white space beside it. A space is
- * white space and U+2581 is not, so the alphabet of spaces would change such tokens. */
-static bool added_tokens_strip(const json_t *root)
-{
-    const json_t *list = json_object_get(root, "added_tokens"), *item;
-    size_t i;
-    json_array_foreach(list, i, item)
-    {
-        const json_t *normalized = json_object_get(item, "normalized");
-        if ((json_is_true(json_object_get(item, "lstrip")) || json_is_true(json_object_get(item, "rstrip"))) &&
-            (normalized ? json_is_true(normalized) : !json_is_true(json_object_get(item, "special"))))
-            return true;
-    }
-    return false;
-}
-
 /* Returns true if all spaces are U+2581 after the last step, and no step depends on which of the two they are. */
 static bool spaces_are_marked(const struct bl_json_tokenizer *t)
 {
+    const json_t *added = json_object_get(t->root, "added_tokens"), *item;
     bool marked = false;
+    size_t number;
     for (size_t i = 0; i < t->normalizers.count; i++) {
         const json_t *n = t->normalizers.step[i];
-        if (marked && !normalizer_keeps_marks(n))
+        /* Only Prepend is known to give the same result with spaces in place of U+2581. A text with a space would be
+         * marked or not, depending on the alphabet. */
+        const char *prepended = json_string_value(json_object_get(n, "prepend"));
+        if (marked && (!type_is(n, "Prepend") || !prepended || strchr(prepended, ' ')))
             return false;
-        marked = marked || replaces_spaces(n);
+        /* A normalizer that replaces all spaces by U+2581. */
+        marked =
+            marked || (type_is(n, "Replace") && literal_pattern_is(n, " ") && member_is(n, "content", BL_METASPACE));
     }
-    /* Added tokens are found between the normalizers and the pre-tokenizers. */
-    if (marked && added_tokens_strip(t->root))
-        return false;
+    /* Added tokens are found between the normalizers and the pre-tokenizers. One that is looked for in normalised text
+     * may include the white space beside it. A space is white space and U+2581 is not, so the alphabet of spaces would
+     * change such tokens. */
+    json_array_foreach(added, number, item)
+    {
+        const json_t *normalized = json_object_get(item, "normalized");
+        bool strips = json_is_true(json_object_get(item, "lstrip")) || json_is_true(json_object_get(item, "rstrip"));
+        if (marked && strips &&
+            (normalized ? json_is_true(normalized) : !json_is_true(json_object_get(item, "special"))))
+            return false;
+    }
     for (size_t i = 0; i < t->splits.count; i++) {
         const json_t *s = t->splits.step[i];
         /* Metaspace marks the spaces of its pieces itself. */
@@ -163,20 +147,6 @@ static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
     return false;
 }
 
-/* Returns true if ByteLevel is the last pre-tokenizer, and no other step is ByteLevel. */
-static bool ends_with_bytes(const struct bl_json_tokenizer *t)
-{
-    for (size_t i = 0; i < t->normalizers.count; i++) {
-        if (type_is(t->normalizers.step[i], "ByteLevel"))
-            return false;
-    }
-    for (size_t i = 0; i + 1 < t->splits.count; i++) {
-        if (type_is(t->splits.step[i], "ByteLevel"))
-            return false;
-    }
-    return t->splits.count && type_is(t->splits.step[t->splits.count - 1], "ByteLevel");
-}
-
 /* Returns true if every byte that occurs in UTF-8 is a token of the byte-level alphabet. */
 static bool bytes_are_tokens(const struct bl_vocabulary *names)
 {
@@ -192,13 +162,13 @@ static bool bytes_are_tokens(const struct bl_vocabulary *names)
     return there;
 }
 
-static bool has_byte_level(const struct bl_json_steps *steps)
+/* Returns the number of ByteLevel steps. */
+static size_t count_byte_level(const struct bl_json_steps *steps)
 {
-    for (size_t i = 0; i < steps->count; i++) {
-        if (type_is(steps->step[i], "ByteLevel"))
-            return true;
-    }
-    return false;
+    size_t count = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        count += type_is(steps->step[i], "ByteLevel");
+    return count;
 }
 
 int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
@@ -214,8 +184,10 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
     if (code)
         return code;
     /* With all bytes as tokens, no character is unknown. */
-    t->covered = (has_byte_level(&t->normalizers) || has_byte_level(&t->splits)) && bytes_are_tokens(&t->names);
-    if (!strcmp(type, "BPE") && ends_with_bytes(t) && t->covered)
+    size_t byte_level = count_byte_level(&t->normalizers) + count_byte_level(&t->splits);
+    t->covered = byte_level && bytes_are_tokens(&t->names);
+    bool last = t->splits.count && type_is(t->splits.step[t->splits.count - 1], "ByteLevel");
+    if (!strcmp(type, "BPE") && last && byte_level == 1 && t->covered)
         alphabet->kind = BL_ALPHABET_BYTES;
     else if (strcmp(type, "WordPiece") != 0 && spaces_are_marked(t) && !tokens_have_spaces(t))
         alphabet->kind = BL_ALPHABET_SPACES;
@@ -284,42 +256,34 @@ struct pieces {
     struct bl_buffer plain, decoded; /* the current piece without escapes, and its bytes */
 };
 
-/* Reads an entry [piece, score], such as ["the", -3.5]. A piece that the alphabet cannot decode gets the size 0: it
- * keeps its number, which is its id, and never occurs. */
-static int piece_read(struct bl_json_tokenizer *t, struct pieces *p, const struct bl_json_value *item,
-                      struct bl_buffer *bytes, struct bl_error *e)
-{
-    struct bl_json_value side[2], text, more;
-    size_t at = 0;
-    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
-        bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &p->plain, &text) || side[1].type != BL_JSON_NUMBER)
-        return bl_error_set(e, BL_EFAIL, "\"model.vocab\", entry %zu, is not [piece, score]", p->count);
-    if (p->count == BL_VOCABULARY_MAX)
-        return bl_error_set(e, BL_EFAIL, "\"model.vocab\" has more than %d pieces", BL_VOCABULARY_MAX);
-    BL_TRY(BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e));
-    bool there = bl_alphabet_decode(&t->tokenizer->alphabet, text.text, text.size, &p->decoded);
-    p->piece[p->count++] = (struct bl_unigram_piece){.bytes = (uint8_t *)bytes->data + bytes->size,
-                                                     .size = there ? p->decoded.size : 0,
-                                                     .score = serde_number(side[1].text, side[1].size)};
-    bl_buffer_append(bytes, p->decoded.data, there ? p->decoded.size : 0);
-    return bl_buffer_check(&p->decoded, e);
-}
-
-/* Reads all pieces. BL_EFAIL: an entry is malformed, or the list is empty. */
+/* Reads all pieces, each an entry [piece, score], such as ["the", -3.5]. A piece that the alphabet cannot decode gets
+ * the size 0: it keeps its number, which is its id, and never occurs. BL_EFAIL: an entry is malformed, or the list is
+ * empty. */
 static int pieces_read(struct bl_json_tokenizer *t, struct pieces *p, struct bl_error *e)
 {
     const struct bl_json_value *list = &t->lists->vocab;
     struct bl_buffer *bytes = &t->tokenizer->vocabulary.bytes;
-    struct bl_json_value item;
-    int code = BL_OK;
+    struct bl_json_value item, side[2], text, more;
     /* No piece is longer than its text in the file, so the pointers of pieces stay valid. */
     if (!bl_buffer_reserve(bytes, list->size + 1))
         return bl_error_memory(e);
-    for (size_t at = 0; !code && bl_json_next(list, &at, &item);)
-        code = piece_read(t, p, &item, bytes, e);
-    if (!code && !p->count)
-        code = bl_error_set(e, BL_EFAIL, "\"model.vocab\" is empty");
-    return code;
+    for (size_t at = 0; bl_json_next(list, &at, &item);) {
+        size_t in = 0;
+        if (item.type != BL_JSON_ARRAY || !bl_json_next(&item, &in, &side[0]) || !bl_json_next(&item, &in, &side[1]) ||
+            bl_json_next(&item, &in, &more) || !bl_json_text(&side[0], &p->plain, &text) ||
+            side[1].type != BL_JSON_NUMBER)
+            return bl_error_set(e, BL_EFAIL, "\"model.vocab\", entry %zu, is not [piece, score]", p->count);
+        if (p->count == BL_VOCABULARY_MAX)
+            return bl_error_set(e, BL_EFAIL, "\"model.vocab\" has more than %d pieces", BL_VOCABULARY_MAX);
+        BL_TRY(BL_ARRAY_RESERVE(p->piece, p->capacity, p->count + 1, e));
+        bool there = bl_alphabet_decode(&t->tokenizer->alphabet, text.text, text.size, &p->decoded);
+        p->piece[p->count++] = (struct bl_unigram_piece){.bytes = (uint8_t *)bytes->data + bytes->size,
+                                                         .size = there ? p->decoded.size : 0,
+                                                         .score = serde_number(side[1].text, side[1].size)};
+        bl_buffer_append(bytes, p->decoded.data, there ? p->decoded.size : 0);
+        BL_TRY(bl_buffer_check(&p->decoded, e));
+    }
+    return p->count ? BL_OK : bl_error_set(e, BL_EFAIL, "\"model.vocab\" is empty");
 }
 
 /* Reads a Unigram model. Without "unk_id", unknown characters have the id -1. */
@@ -354,9 +318,8 @@ static int unigram_read(struct bl_json_tokenizer *t, struct bl_error *e)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-#define MERGE_BYTES                                                                                                    \
-    16 /* bytes of a merge in the file, at least; reserved room takes no memory before it is written                   \
-        */
+/* Bytes of a merge in the file, at least. Reserved room takes no memory before it is written. */
+#define MERGE_BYTES 16
 
 /* Returns true if a member has no effect: missing, null or "". */
 static bool member_is_unset(const json_t *member)
@@ -416,21 +379,6 @@ struct reading {
     struct bl_buffer plain[2];
 };
 
-/* Reads a merge: the string "th e" of older files, or the array ["th", "e"] of newer ones. */
-static int merge_read(struct reading *r, const struct bl_json_value *item, struct bl_error *e)
-{
-    struct bl_json_value side[2], text[2], more;
-    size_t at = 0;
-    /* Texts with escapes are decoded into r->plain. */
-    if (item->type == BL_JSON_STRING && bl_json_text(item, &r->plain[0], text))
-        return bl_merges_add_line(&r->merges, text->text, text->size, e);
-    if (item->type != BL_JSON_ARRAY || !bl_json_next(item, &at, &side[0]) || !bl_json_next(item, &at, &side[1]) ||
-        bl_json_next(item, &at, &more) || !bl_json_text(&side[0], &r->plain[0], &text[0]) ||
-        !bl_json_text(&side[1], &r->plain[1], &text[1]))
-        return bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
-    return bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
-}
-
 /* Refuses merges of tokens that mean unknown characters or bytes, such as <0x0A>: they would join tokens that bload
  * keeps apart. first: the index of the first merge of the file. */
 static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *merges, size_t first)
@@ -453,10 +401,11 @@ static void merges_check(struct bl_json_tokenizer *t, const struct bl_merges *me
     }
 }
 
-/* Reads "model.merges". An error names the entry. */
+/* Reads "model.merges". A merge is the string "th e" in older files, or the array ["th", "e"] in newer ones. An error
+ * names the entry. */
 static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl_error *e)
 {
-    struct bl_json_value item;
+    struct bl_json_value item, side[2], text[2], more;
     /* A BPE model without merges would have bytes or characters as its only words. */
     if (t->lists->merges.type != BL_JSON_ARRAY)
         return bl_error_set(e, BL_EFAIL, "\"model.merges\" is missing, or not an array");
@@ -464,8 +413,17 @@ static int merges_read(struct bl_json_tokenizer *t, struct reading *r, struct bl
     int code = BL_ARRAY_RESERVE(r->merges.merge, r->merges.capacity, t->lists->merges.size / MERGE_BYTES, e);
     size_t count = 0;
     for (size_t at = 0; !code && bl_json_next(&t->lists->merges, &at, &item); count++) {
+        size_t in = 0;
         r->merges.place = count;
-        code = merge_read(r, &item, e);
+        /* Texts with escapes are decoded into r->plain. */
+        if (item.type == BL_JSON_STRING && bl_json_text(&item, &r->plain[0], text))
+            code = bl_merges_add_line(&r->merges, text->text, text->size, e);
+        else if (item.type != BL_JSON_ARRAY || !bl_json_next(&item, &in, &side[0]) ||
+                 !bl_json_next(&item, &in, &side[1]) || bl_json_next(&item, &in, &more) ||
+                 !bl_json_text(&side[0], &r->plain[0], &text[0]) || !bl_json_text(&side[1], &r->plain[1], &text[1]))
+            code = bl_error_set(e, BL_EFAIL, "is not a merge: \"left right\" or [\"left\", \"right\"]");
+        else
+            code = bl_merges_add(&r->merges, text[0].text, text[0].size, text[1].text, text[1].size, e);
     }
     if (!code)
         code = bl_merges_finish(&r->merges, e);
@@ -553,20 +511,6 @@ static int wordlevel_read(struct bl_json_tokenizer *t, struct bl_error *e)
     return code;
 }
 
-/* Adds the split of a tokenizer without pre-tokenizer. The text of a BPE model is split where no merge joins two bytes,
- * so that the cache of words can work; otherwise the text is one word. */
-static void splits_complete(struct bl_tokenizer *tokenizer)
-{
-    /* Only the last step decides about the words. */
-    struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
-    bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
-    if (last && last->kind == BL_SPLIT_NONE && merges)
-        last->kind = BL_SPLIT_MERGES;
-    if (!last)
-        tokenizer->split[tokenizer->splits++] =
-            (struct bl_split){.kind = merges ? BL_SPLIT_MERGES : BL_SPLIT_GRAMMAR, .grammar = BL_GRAMMAR_WHOLE};
-}
-
 int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     static const struct {
@@ -574,16 +518,25 @@ int bl_json_read_model(struct bl_json_tokenizer *t, struct bl_error *e)
         int (*read)(struct bl_json_tokenizer *t, struct bl_error *e);
     } types[] = {
         {"BPE", bpe_read}, {"WordPiece", wordpiece_read}, {"WordLevel", wordlevel_read}, {"Unigram", unigram_read}};
+    struct bl_tokenizer *tokenizer = t->tokenizer;
     if (!json_is_object(t->model))
         return bl_error_set(e, BL_EFAIL, "\"model\" is missing, or not an object");
     const char *type = model_type(t->model);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (!strcmp(types[i].type, type)) {
-            int code = types[i].read(t, e);
-            if (!code)
-                splits_complete(t->tokenizer);
-            return code;
-        }
+        if (strcmp(types[i].type, type) != 0)
+            continue;
+        BL_TRY(types[i].read(t, e));
+        /* A tokenizer without pre-tokenizer gets a split. The text of a BPE model is split where no merge joins two
+         * bytes, so that the cache of words can work; otherwise the text is one word. Only the last step decides about
+         * the words. */
+        struct bl_split *last = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+        bool merges = tokenizer->model == BL_MODEL_BPE && bl_bpe_can_split(&tokenizer->bpe);
+        if (last && last->kind == BL_SPLIT_NONE && merges)
+            last->kind = BL_SPLIT_MERGES;
+        if (!last)
+            tokenizer->split[tokenizer->splits++] =
+                (struct bl_split){.kind = merges ? BL_SPLIT_MERGES : BL_SPLIT_GRAMMAR, .grammar = BL_GRAMMAR_WHOLE};
+        return BL_OK;
     }
     bl_unsupported_add(&t->unsupported, "the model \"%.80s\"", type);
     return BL_OK;

@@ -48,34 +48,24 @@ static unsigned point_property(uint32_t c)
     return bl_normal_property[(uint32_t)bl_normal_page[c >> 8] << 8 | (c & 255)];
 }
 
-/* Returns the combining class of a code point, 0 for starters. A form that does not know the code point leaves it in
+/* Appends a code point with its combining class, 0 for starters. A form that does not know the code point leaves it in
  * its place, as if it were a starter. */
-static unsigned point_class(uint32_t c, enum bl_normal_form form)
-{
-    unsigned property = point_property(c);
-    return property & 0x100U << form ? property & 255 : 0;
-}
-
-/* Returns true if the tables may have a decomposition of the code point. */
-static bool point_may_decompose(uint32_t c, enum bl_normal_form form)
-{
-    bool compatible = form == BL_NFKC || form == BL_NFKD;
-    return form == BL_NFC_16 || point_property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD);
-}
-
 static void segment_add(struct segment *s, uint32_t c)
 {
+    unsigned property = point_property(c), class = property & 0x100U << s->form ? property & 255 : 0;
     if (BL_ARRAY_RESERVE(s->unit, s->capacity, s->count + 1, NULL))
         s->failed = true;
     else
-        s->unit[s->count++] = (uint64_t)point_class(c, s->form) << CLASS | c;
+        s->unit[s->count++] = (uint64_t) class << CLASS | c;
 }
 
 /* Appends the full decomposition of a code point, or the code point. The tables have full decompositions, so no step
  * repeats. */
 static void segment_decompose(struct segment *s, uint32_t c)
 {
-    if (!point_may_decompose(c, s->form)) {
+    bool compatible = s->form == BL_NFKC || s->form == BL_NFKD;
+    /* The tables have no decomposition of most code points. */
+    if (s->form != BL_NFC_16 && !(point_property(c) & 0x100U << (compatible ? BL_NFKD : BL_NFD))) {
         segment_add(s, c);
         return;
     }
@@ -90,7 +80,7 @@ static void segment_decompose(struct segment *s, uint32_t c)
     }
     const struct bl_unicode_row *row = NULL;
     /* A compatibility decomposition replaces the canonical one. */
-    if (s->form == BL_NFKC || s->form == BL_NFKD)
+    if (compatible)
         row = bl_unicode_find(bl_normal_compatible, bl_normal_compatible_count, c);
     if (!row)
         row = bl_unicode_find(bl_normal_canonical, bl_normal_canonical_count, c);
@@ -106,32 +96,28 @@ static int unit_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts a run of marks by their classes. The index in the run makes the sort stable. It has 35 bits: a run of 2^35
- * marks would need 2^38 bytes. */
-static void marks_sort(uint64_t *unit, size_t count)
-{
-    /* Runs of one or two marks in order are the rule, and need no sort. */
-    bool sorted = true;
-    for (size_t i = 1; i < count && sorted; i++)
-        sorted = unit[i - 1] >> CLASS <= unit[i] >> CLASS;
-    if (sorted)
-        return;
-    for (size_t i = 0; i < count; i++)
-        unit[i] |= (uint64_t)i << INDEX;
-    qsort(unit, count, sizeof *unit, unit_compare);
-    for (size_t i = 0; i < count; i++)
-        unit[i] = unit[i] >> CLASS << CLASS | POINT(unit[i]);
-}
-
-/* Sorts each run of marks (canonical ordering). */
+/* Sorts each run of marks by their classes (canonical ordering). The index in the run makes the sort stable. It has 35
+ * bits: a run of 2^35 marks would need 2^38 bytes. */
 static void segment_sort(struct segment *s)
 {
     for (size_t at = 0; at < s->count; at++) {
-        size_t from = at;
-        while (at < s->count && s->unit[at] >> CLASS)
+        uint64_t *unit = s->unit + at;
+        size_t count = 0;
+        while (at < s->count && s->unit[at] >> CLASS) {
             at++;
-        if (at - from > 1)
-            marks_sort(s->unit + from, at - from);
+            count++;
+        }
+        /* Runs of one or two marks in order are the rule, and need no sort. */
+        bool sorted = true;
+        for (size_t i = 1; i < count && sorted; i++)
+            sorted = unit[i - 1] >> CLASS <= unit[i] >> CLASS;
+        if (sorted)
+            continue;
+        for (size_t i = 0; i < count; i++)
+            unit[i] |= (uint64_t)i << INDEX;
+        qsort(unit, count, sizeof *unit, unit_compare);
+        for (size_t i = 0; i < count; i++)
+            unit[i] = unit[i] >> CLASS << CLASS | POINT(unit[i]);
     }
 }
 
@@ -185,15 +171,6 @@ static void segment_compose(struct segment *s)
     s->count = kept;
 }
 
-static void segment_write(const struct segment *s, struct bl_buffer *out)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        /* Mappings outside ASCII are in a table of ranges. */
-        char bytes[BL_UTF8_MAX];
-        bl_buffer_append(out, bytes, bl_utf8_encode(POINT(s->unit[i]), bytes));
-    }
-}
-
 /* Returns the offset of the next code point that may change in the form of bit, or size. Sets *begin to the offset of
  * the code point before it, where its segment begins: a mark can compose with that code point. */
 static size_t change_find(const char *text, size_t size, size_t at, unsigned bit, size_t *begin)
@@ -214,19 +191,6 @@ static size_t change_find(const char *text, size_t size, size_t at, unsigned bit
     return size;
 }
 
-/* Returns the end of the segment that may change at this offset: the next code point that never changes. */
-static size_t change_find_end(const char *text, size_t size, size_t at, unsigned bit)
-{
-    while (at < size) {
-        uint32_t c;
-        size_t length = bl_utf8_decode(text + at, &c);
-        if (!(point_property(c) & bit))
-            break;
-        at += length;
-    }
-    return at;
-}
-
 size_t bl_normal_form_prefix(enum bl_normal_form form, const char *text, size_t size)
 {
     size_t begin;
@@ -240,23 +204,31 @@ int bl_normal_form_apply(enum bl_normal_form form, const char *text, size_t size
     unsigned bit = 0x100U << form;
     struct segment s = {.form = form};
     for (size_t at = 0; at < size && !s.failed;) {
-        size_t begin, change = change_find(text, size, at, bit, &begin);
+        uint32_t c;
+        size_t length, begin, change = change_find(text, size, at, bit, &begin);
         /* The rest of the text has no change, and is copied. */
         if (change == size)
             begin = size;
         bl_buffer_append(out, text + at, begin - at);
-        at = change_find_end(text, size, change, bit);
+        /* The segment ends before the next code point that never changes. */
+        for (at = change; at < size; at += length) {
+            length = bl_utf8_decode(text + at, &c);
+            if (!(point_property(c) & bit))
+                break;
+        }
         /* The segment from begin to at is decomposed, sorted, composed and written by itself. */
         s.count = 0;
         while (begin < at) {
-            uint32_t c;
             begin += bl_utf8_decode(text + begin, &c);
             segment_decompose(&s, c);
         }
         segment_sort(&s);
         if (form != BL_NFD && form != BL_NFKD)
             segment_compose(&s);
-        segment_write(&s, out);
+        for (size_t i = 0; i < s.count; i++) {
+            char bytes[BL_UTF8_MAX];
+            bl_buffer_append(out, bytes, bl_utf8_encode(POINT(s.unit[i]), bytes));
+        }
     }
     /* The callers check the buffer, so it carries the failure of the segment. */
     if (s.failed)
@@ -312,21 +284,6 @@ static void bert_clean(const struct bl_bert_options *options, const char *text, 
     bl_buffer_append(out, text + done, size - done);
 }
 
-/* Appends the lower case of a code point that has BL_BERT_UPPER. */
-static void bert_append_lower(struct bl_buffer *out, uint32_t c)
-{
-    if (c < 0x80) {
-        bl_buffer_byte(out, (char)(c | 0x20));
-        return;
-    }
-    char bytes[BL_UTF8_MAX];
-    const struct bl_unicode_row *row = bl_unicode_find(bl_bert_lower, bl_bert_lower_count, c);
-    if (row)
-        bl_buffer_append(out, bytes, bl_utf8_encode(row->value + c - row->first, bytes));
-    else
-        bl_buffer_text(out, "i\u0307"); /* U+0130 is the only one whose lower case has two code points */
-}
-
 /* Appends the text without marks and in lower case, as the options say. Both steps look at single code points. */
 static void bert_strip_and_lower(const struct bl_bert_options *options, const char *text, size_t size,
                                  struct bl_buffer *out)
@@ -342,8 +299,19 @@ static void bert_strip_and_lower(const struct bl_bert_options *options, const ch
             continue;
         bl_buffer_append(out, text + done, at - done);
         done = next;
-        if (class & BL_BERT_UPPER)
-            bert_append_lower(out, c);
+        if (!(class & BL_BERT_UPPER))
+            continue;
+        char bytes[BL_UTF8_MAX];
+        const struct bl_unicode_row *row = NULL;
+        /* Mappings outside ASCII are in a table of ranges. */
+        if (c >= 0x80)
+            row = bl_unicode_find(bl_bert_lower, bl_bert_lower_count, c);
+        if (c < 0x80)
+            bl_buffer_byte(out, (char)(c | 0x20));
+        else if (row)
+            bl_buffer_append(out, bytes, bl_utf8_encode(row->value + c - row->first, bytes));
+        else
+            bl_buffer_text(out, "i\u0307"); /* U+0130 is the only one whose lower case has two code points */
     }
     bl_buffer_append(out, text + done, size - done);
 }
@@ -463,30 +431,23 @@ void bl_same_text_buffers_free(struct bl_same_text_buffers *b)
 
 /* --- option ------------------------------------------------------------------------------------------------------- */
 
-/* Sets the step with this name. Returns false if there is none. */
-static bool same_text_set_step(struct bl_same_text *same, const char *word, size_t size)
+bool bl_same_text_parse(struct bl_same_text *same, const char *text)
 {
     const struct {
         const char *word;
         bool *step;
     } known[] = {{"nfkc", &same->nfkc}, {"lower", &same->lower}, {"space", &same->space}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strlen(known[i].word) == size && memcmp(known[i].word, word, size) == 0) {
-            *known[i].step = true;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool bl_same_text_parse(struct bl_same_text *same, const char *text)
-{
     /* The last colon divides the key from the steps; a key may have colons. */
     const char *colon = strrchr(text, ':');
     *same = (struct bl_same_text){.key = text, .size = colon ? (size_t)(colon - text) : strlen(text)};
     for (const char *at = colon && colon[1] ? colon + 1 : NULL; at;) {
         size_t size = strcspn(at, ",");
-        if (!same_text_set_step(same, at, size))
+        bool is_step = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            if (strlen(known[i].word) == size && memcmp(known[i].word, at, size) == 0)
+                *known[i].step = is_step = true;
+        }
+        if (!is_step)
             return false;
         at = at[size] ? at + size + 1 : NULL;
     }

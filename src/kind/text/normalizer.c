@@ -33,16 +33,6 @@ static uint32_t unit_offset(uint32_t unit)
     return (unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-static bool unit_has_value(uint32_t unit)
-{
-    return unit >> 8 & 1;
-}
-
-static uint32_t unit_value(uint32_t unit)
-{
-    return unit & 0x7fffffff;
-}
-
 static uint32_t unit_label(uint32_t unit)
 {
     return unit & 0x800000ff;
@@ -59,11 +49,11 @@ static const char *map_next(const struct bl_precompiled *map, const char *text, 
             return NULL;
         uint32_t unit = map->unit[*at];
         *at ^= unit_offset(unit);
-        if (!unit_has_value(unit))
+        if (!(unit >> 8 & 1))
             continue;
         *taken = i + 1;
         /* The file may lead anywhere: both the unit and the offset of the text are checked. */
-        uint32_t value = *at < map->units ? unit_value(map->unit[*at]) : UINT32_MAX;
+        uint32_t value = *at < map->units ? map->unit[*at] & 0x7fffffff : UINT32_MAX;
         return value < map->size ? map->text + value : NULL;
     }
     return NULL;
@@ -74,28 +64,6 @@ static const char *map_find(const struct bl_precompiled *map, const char *text, 
 {
     size_t taken = 0, at = unit_offset(map->unit[0]);
     return map_next(map, text, size, &taken, &at);
-}
-
-/* Returns what the longest text in the map with which this text begins becomes, and sets *taken to its size in bytes.
- * Returns NULL if there is none. */
-static const char *precompiled_longest(const struct bl_precompiled *map, const char *text, size_t size, size_t *taken)
-{
-    const char *with = NULL, *next;
-    /* Each further match is longer, since the search goes on from the last one. */
-    size_t done = 0, at = unit_offset(map->unit[0]);
-    while ((next = map_next(map, text, size, &done, &at))) {
-        with = next;
-        *taken = done;
-    }
-    return with;
-}
-
-/* Returns true if a text in the map begins with this byte. */
-static bool precompiled_begins(const struct bl_precompiled *map, uint8_t byte)
-{
-    /* The children of the root are at its offset, by exclusive or with their bytes. */
-    size_t at = unit_offset(map->unit[0]) ^ byte;
-    return byte && at < map->units && unit_label(map->unit[at]) == byte;
 }
 
 int bl_precompiled_open(struct bl_precompiled **out, const void *data, size_t size, struct bl_error *e)
@@ -194,8 +162,15 @@ static int precompiled_apply(const struct bl_precompiled *map, const char *text,
 
 void bl_sentencepiece_finish(struct bl_sentencepiece *rule)
 {
-    for (int i = 0; i < 256; i++)
-        rule->stops[i] = rule->kept.first[i] >= 0 || (rule->map && precompiled_begins(rule->map, (uint8_t)i));
+    const struct bl_precompiled *map = rule->map;
+    for (int i = 0; i < 256; i++) {
+        rule->stops[i] = rule->kept.first[i] >= 0;
+        /* A text in the map may begin with this byte. The children of the trie's root are at its offset, by exclusive
+         * or with their bytes. */
+        size_t at = map ? unit_offset(map->unit[0]) ^ (uint8_t)i : 0;
+        if (i && map && at < map->units && unit_label(map->unit[at]) == (uint8_t)i)
+            rule->stops[i] = true;
+    }
     /* A space that stays a space, and on which no other rule depends, is a character like others. */
     rule->stops[' '] = rule->stops[' '] || rule->trimmed || strcmp(rule->space, " ") != 0;
     if (rule->spaces)
@@ -213,8 +188,15 @@ void bl_sentencepiece_free(struct bl_sentencepiece *rule)
 static const char *prefix_find(const struct bl_sentencepiece *rule, const char *text, size_t size, size_t *taken,
                                size_t *with_size)
 {
+    const struct bl_precompiled *map = rule->map;
+    const char *with = NULL, *next;
     size_t kept = bl_added_size_at(&rule->kept, (const uint8_t *)text, size);
-    const char *with = kept || !rule->map ? NULL : precompiled_longest(rule->map, text, size, taken);
+    size_t done = 0, at = map ? unit_offset(map->unit[0]) : 0;
+    /* The longest text in the map counts. Each further match is longer, since the search goes on from the last one. */
+    while (!kept && map && (next = map_next(map, text, size, &done, &at))) {
+        with = next;
+        *taken = done;
+    }
     if (with) {
         *with_size = strlen(with);
         return with;
@@ -239,34 +221,20 @@ static void text_put(const struct bl_sentencepiece *rule, const char *text, size
     }
 }
 
-/* Removes spaces at the end of the text that was appended from offset begin on. */
-static void text_trim(const struct bl_sentencepiece *rule, size_t begin, struct bl_buffer *out)
-{
-    /* A space has one byte, or three as U+2581. */
-    size_t space = strlen(rule->space);
-    while (out->size - begin >= space && !memcmp(out->data + out->size - space, rule->space, space))
-        out->size -= space;
-}
-
-/* Returns the size of the beginning of a text that becomes nothing but spaces. */
-static size_t spaces_skip(const struct bl_sentencepiece *rule, const char *text, size_t size)
-{
-    size_t at = 0, taken, with_size;
-    while (at < size) {
-        const char *with = prefix_find(rule, text + at, size - at, &taken, &with_size);
-        if (with_size != 1 || *with != ' ')
-            break;
-        at += taken;
-    }
-    return at;
-}
-
 /* Appends the normal form of a text (valid UTF-8). A text of spaces alone becomes empty where rule->trimmed is set.
  * BL_EFAIL: memory ran out; out->failed is set. */
 static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const char *text, size_t size,
                                    struct bl_buffer *out)
 {
-    size_t begin = out->size, at = rule->trimmed ? spaces_skip(rule, text, size) : 0, taken, with_size;
+    /* A space has one byte, or three as U+2581. */
+    size_t begin = out->size, at = 0, taken, with_size, space_size = strlen(rule->space);
+    /* The beginning of the text that becomes nothing but spaces is left out. */
+    while (rule->trimmed && at < size) {
+        const char *with = prefix_find(rule, text + at, size - at, &taken, &with_size);
+        if (with_size != 1 || *with != ' ')
+            break;
+        at += taken;
+    }
     if (at == size)
         return BL_OK;
     if (rule->prefix)
@@ -290,8 +258,10 @@ static int sentencepiece_normalize(const struct bl_sentencepiece *rule, const ch
             space = rule->trimmed && with[with_size - 1] == ' ';
         }
     }
-    if (rule->trimmed && !out->failed)
-        text_trim(rule, begin, out);
+    /* Spaces at the end are removed. */
+    while (rule->trimmed && !out->failed && out->size - begin >= space_size &&
+           !memcmp(out->data + out->size - space_size, rule->space, space_size))
+        out->size -= space_size;
     if (rule->suffix)
         bl_buffer_text(out, rule->space);
     return out->failed ? BL_EFAIL : BL_OK;
@@ -318,45 +288,6 @@ static void normalizer_change_put(struct change *c, size_t begin, size_t end, co
     c->copied = end;
 }
 
-/* Replaces all occurrences of a text, from left to right, without overlap. */
-static int literal_replace(const struct bl_normalizer *n, struct change *c, size_t size)
-{
-    const char *at = c->text, *end = c->text + size;
-    while ((at = memmem(at, (size_t)(end - at), n->from.data, n->from.size))) {
-        size_t begin = (size_t)(at - c->text);
-        normalizer_change_put(c, begin, begin + n->from.size, n->to.data, n->to.size);
-        at += n->from.size;
-    }
-    return BL_OK;
-}
-
-/* Replaces all matches of an expression. */
-static int regex_replace(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
-                         struct bl_error *e)
-{
-    struct bl_matches m = {0};
-    const char *seen;
-    /* The expression may see other bytes than those of the text, but at the same offsets (bl_regex_see). */
-    int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
-    /* A match is never empty: normalizer_json.c refuses such expressions. */
-    for (bool found = true; found && !code;) {
-        code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
-        if (!code && found)
-            normalizer_change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
-    }
-    return code;
-}
-
-static void accents_strip(struct change *c, size_t size)
-{
-    for (size_t at = 0, next; at < size; at = next) {
-        uint32_t point;
-        next = at + bl_utf8_decode(c->text + at, &point);
-        if (bl_bert_class(point) & BL_BERT_COMBINING)
-            normalizer_change_put(c, at, next, "", 0);
-    }
-}
-
 /* The control characters that Nmt of `tokenizers` removes, and the white space of which it makes a space. */
 static bool nmt_removes(uint32_t c)
 {
@@ -367,30 +298,6 @@ static bool nmt_makes_space(uint32_t c)
 {
     return c == 9 || c == 0xa || c == 0xc || c == 0xd || c == 0x1680 || (c >= 0x200b && c <= 0x200f) || c == 0x2028 ||
            c == 0x2029 || c == 0x2581 || c == 0xfeff || c == 0xfffd;
-}
-
-static void nmt_clean(struct change *c, size_t size)
-{
-    for (size_t at = 0, next; at < size; at = next) {
-        uint32_t point;
-        next = at + bl_utf8_decode(c->text + at, &point);
-        if (nmt_removes(point))
-            normalizer_change_put(c, at, next, "", 0);
-        else if (nmt_makes_space(point))
-            normalizer_change_put(c, at, next, " ", 1);
-    }
-}
-
-/* Strips white space: the result is a part of the text, so nothing is copied. */
-static void text_strip(const struct bl_normalizer *n, struct bl_normal_text *t)
-{
-    /* The end is trimmed first, so that a text of spaces alone is done with one pass. */
-    if (n->right)
-        t->size = bl_character_trim((const uint8_t *)t->text, t->size);
-    size_t space = n->left ? bl_character_space((const uint8_t *)t->text, t->size) : 0;
-    t->text += space;
-    t->size -= space;
-    t->head = space ? 0 : t->head;
 }
 
 /* Applies a step that writes the whole text to out. */
@@ -422,27 +329,38 @@ static int text_rewrite(const struct bl_normalizer *n, const char *text, size_t 
 static int text_change(const struct bl_normalizer *n, struct bl_matcher *matcher, struct change *c, size_t size,
                        struct bl_error *e)
 {
-    switch (n->kind) {
-    case BL_NORMALIZER_REPLACE:
-        return n->regex ? regex_replace(n, matcher, c, size, e) : literal_replace(n, c, size);
-    case BL_NORMALIZER_STRIP_ACCENTS:
-        accents_strip(c, size);
-        return BL_OK;
-    case BL_NORMALIZER_NMT:
-        nmt_clean(c, size);
-        return BL_OK;
-    default:
+    const char *at = c->text, *end = c->text + size, *seen;
+    struct bl_matches m = {0};
+    if (n->kind == BL_NORMALIZER_PRECOMPILED)
         return precompiled_apply(n->precompiled, c->text, size, &c->copied, c->out);
+    /* Replaces all matches of an expression. It may see other bytes than those of the text, but at the same offsets
+     * (bl_regex_see). A match is never empty: normalizer_json.c refuses such expressions. */
+    if (n->kind == BL_NORMALIZER_REPLACE && n->regex) {
+        int code = bl_regex_see(n->regex, matcher, c->text, size, &seen, e);
+        for (bool found = true; found && !code;) {
+            code = bl_regex_next(n->regex, matcher, seen, size, &m, &found, e);
+            if (!code && found)
+                normalizer_change_put(c, m.match.begin, m.match.end, n->to.data, n->to.size);
+        }
+        return code;
     }
-}
-
-/* Returns true if BERT's normalizer removes the first character of the text. */
-static bool bert_beheads(const struct bl_normalizer *n, const char *text)
-{
-    uint32_t point;
-    bl_utf8_decode(text, &point);
-    unsigned removed = (n->bert.clean_text ? BL_BERT_REMOVED : 0U) | (n->bert.strip_accents ? BL_BERT_MARK : 0U);
-    return bl_bert_class(point) & removed;
+    /* Replaces all occurrences of a text, from left to right, without overlap. */
+    while (n->kind == BL_NORMALIZER_REPLACE && (at = memmem(at, (size_t)(end - at), n->from.data, n->from.size))) {
+        size_t begin = (size_t)(at - c->text);
+        normalizer_change_put(c, begin, begin + n->from.size, n->to.data, n->to.size);
+        at += n->from.size;
+    }
+    /* The other steps change single characters. */
+    bool nmt = n->kind == BL_NORMALIZER_NMT;
+    for (size_t i = 0, next; n->kind != BL_NORMALIZER_REPLACE && i < size; i = next) {
+        uint32_t point;
+        next = i + bl_utf8_decode(c->text + i, &point);
+        if (nmt ? nmt_removes(point) : bl_bert_class(point) & BL_BERT_COMBINING)
+            normalizer_change_put(c, i, next, "", 0);
+        else if (nmt && nmt_makes_space(point))
+            normalizer_change_put(c, i, next, " ", 1);
+    }
+    return BL_OK;
 }
 
 int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matcher, struct bl_normal_text *t,
@@ -450,16 +368,27 @@ int bl_normalizer_apply(const struct bl_normalizer *n, struct bl_matcher *matche
 {
     struct change c = {.text = t->text, .out = out};
     int code;
-    if (n->kind == BL_NORMALIZER_STRIP)
-        text_strip(n, t);
+    /* Strips white space: the result is a part of the text, so nothing is copied. The end is trimmed first, so that a
+     * text of spaces alone is done with one pass. */
+    if (n->kind == BL_NORMALIZER_STRIP) {
+        if (n->right)
+            t->size = bl_character_trim((const uint8_t *)t->text, t->size);
+        size_t space = n->left ? bl_character_space((const uint8_t *)t->text, t->size) : 0;
+        t->text += space;
+        t->size -= space;
+        t->head = space ? 0 : t->head;
+    }
     if (!t->size || n->kind == BL_NORMALIZER_STRIP)
         return BL_OK;
     /* Most text is in the form already, and needs no copy. */
     if (n->kind == BL_NORMALIZER_FORM && bl_normal_form_prefix(n->form, t->text, t->size) == t->size)
         return BL_OK;
     bl_buffer_clear(out);
-    /* A removed first character leaves no head for the marks of pre-tokenizers. */
-    c.beheaded = n->kind == BL_NORMALIZER_BERT && bert_beheads(n, t->text);
+    /* A first character that BERT's normalizer removes leaves no head for the marks of pre-tokenizers. */
+    uint32_t point;
+    bl_utf8_decode(t->text, &point);
+    unsigned removed = (n->bert.clean_text ? BL_BERT_REMOVED : 0U) | (n->bert.strip_accents ? BL_BERT_MARK : 0U);
+    c.beheaded = n->kind == BL_NORMALIZER_BERT && bl_bert_class(point) & removed;
     if (n->kind <= BL_NORMALIZER_BERT || n->kind == BL_NORMALIZER_PREPEND || n->kind == BL_NORMALIZER_BYTES ||
         n->kind == BL_NORMALIZER_SENTENCEPIECE) {
         code = text_rewrite(n, t->text, t->size, out, e);

@@ -37,16 +37,6 @@ static int strip_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     return bl_json_members_read_flags(object, "the normalizer Strip", flags, e);
 }
 
-/* Appends a text. Where the text already has spaces for U+2581, U+2581 is appended as a space, too. */
-static void text_append(const struct bl_json_tokenizer *t, const json_t *text, struct bl_buffer *out)
-{
-    const struct bl_alphabet spaces = {.kind = BL_ALPHABET_SPACES};
-    if (t->marked)
-        bl_alphabet_decode(&spaces, json_string_value(text), json_string_length(text), out);
-    else
-        bl_buffer_append(out, json_string_value(text), json_string_length(text));
-}
-
 /* Reads Replace. Patterns that regex.h cannot read are listed as unsupported, and no error, so that the message names
  * all. */
 static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
@@ -82,10 +72,15 @@ static int replace_read(struct bl_json_tokenizer *t, const json_t *object, struc
 
 static int prepend_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_normalizer *n, struct bl_error *e)
 {
+    const struct bl_alphabet spaces = {.kind = BL_ALPHABET_SPACES};
     const json_t *prepend = json_object_get(object, "prepend");
     if (!json_is_string(prepend))
         return bl_error_set(e, BL_EFAIL, "the normalizer Prepend has no \"prepend\"");
-    text_append(t, prepend, &n->to);
+    /* Where the text already has spaces for U+2581, U+2581 is prepended as a space, too. */
+    if (t->marked)
+        bl_alphabet_decode(&spaces, json_string_value(prepend), json_string_length(prepend), &n->to);
+    else
+        bl_buffer_append(&n->to, json_string_value(prepend), json_string_length(prepend));
     return BL_OK;
 }
 
@@ -165,27 +160,19 @@ static int normalizer_read(struct bl_json_tokenizer *t, const json_t *object, st
     return code ? code : bl_buffer_check(&n->to, e);
 }
 
-/* Turns a prepended U+2581 into a space. Prepend comes right before the step that replaces U+2581 by spaces, so the
- * result is the same, and that step then finds nothing to change in most texts. */
-static void prepended_mark(struct bl_tokenizer *tokenizer)
-{
-    for (int i = 0; i + 1 < tokenizer->normalizers; i++) {
-        struct bl_buffer *text = &tokenizer->normalizer[i].to;
-        if (tokenizer->normalizer[i].kind == BL_NORMALIZER_PREPEND && text->size == strlen(BL_METASPACE) &&
-            !memcmp(text->data, BL_METASPACE, text->size)) {
-            bl_buffer_clear(text);
-            bl_buffer_byte(text, ' ');
-        }
-    }
-}
-
-/* The order of the steps decides: t->marked is set by Replace and read by the steps behind it. */
+/* The order of the steps decides: t->marked is set by Replace and read by the steps behind it. A prepended U+2581
+ * becomes a space. Prepend comes right before the step that replaces U+2581 by spaces, so the result is the same, and
+ * that step then finds nothing to change in most texts. */
 int bl_json_read_normalizers(struct bl_json_tokenizer *t, struct bl_error *e)
 {
+    struct bl_normalizer *first = t->tokenizer->normalizer;
     int code = BL_OK;
     for (size_t i = 0; i < t->normalizers.count && !code; i++)
         code = normalizer_read(t, t->normalizers.step[i], e);
-    if (t->marked && t->tokenizer->normalizers == 2)
-        prepended_mark(t->tokenizer);
+    if (t->marked && t->tokenizer->normalizers == 2 && first->kind == BL_NORMALIZER_PREPEND &&
+        first->to.size == strlen(BL_METASPACE) && !memcmp(first->to.data, BL_METASPACE, first->to.size)) {
+        bl_buffer_clear(&first->to);
+        bl_buffer_byte(&first->to, ' ');
+    }
     return code;
 }

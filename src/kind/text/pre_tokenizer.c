@@ -48,22 +48,6 @@ static void append_words(struct bl_buffer *out, const char *text, size_t size)
     }
 }
 
-/* Returns true if the piece needs no rewriting, apart from a mark at its beginning. The other kinds of rewriting change
- * every piece. */
-static bool text_stays(const struct bl_split *split, const uint8_t *text, size_t size)
-{
-    switch (split->rewrite) {
-    case BL_REWRITE_NONE:
-        return true;
-    case BL_REWRITE_MARKS:
-        return !memchr(text, ' ', size);
-    case BL_REWRITE_SPACES:
-        return !memmem(text, size, BL_METASPACE, METASPACE_SIZE);
-    default:
-        return false;
-    }
-}
-
 /* Returns true if the piece gets a mark. A space that is rewritten to the mark counts as a mark, and so does a U+2581
  * that is rewritten to a space. */
 static bool needs_mark(const struct bl_split *split, const char *mark, size_t mark_size, const uint8_t *text,
@@ -88,7 +72,9 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     /* Most pieces neither get a mark nor change, and stay where they are. */
     bool marked = needs_mark(split, mark, mark_size, *text, *size, *head);
     const char *from = (const char *)*text;
-    if (!marked && text_stays(split, *text, *size))
+    if (!marked &&
+        (split->rewrite == BL_REWRITE_NONE || (split->rewrite == BL_REWRITE_MARKS && !memchr(from, ' ', *size)) ||
+         (split->rewrite == BL_REWRITE_SPACES && !memmem(from, *size, BL_METASPACE, METASPACE_SIZE))))
         return BL_OK;
     /* The original bytes are still needed below: out is another buffer than that of the piece. */
     bl_buffer_clear(out);
@@ -118,41 +104,22 @@ int bl_split_rewrite(const struct bl_split *split, const uint8_t **text, size_t 
     return BL_OK;
 }
 
-/* Splits before each space, except one at the beginning of a word: " a b" has the words " a" and " b". */
-static size_t spaces_scan(const uint8_t *text, size_t size, size_t *at, size_t *end, size_t max)
+size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
+                     size_t *at, size_t *end, size_t max)
 {
+    if (split->kind == BL_SPLIT_MERGES)
+        return bl_bpe_split(bpe, text, size, at, end, max);
+    if (split->kind != BL_SPLIT_SPACES)
+        return bl_grammar_split(split->grammar, text, size, at, end, max);
+    /* Splits before each space, except one at the beginning of a word: " a b" has the words " a" and " b". The search
+     * begins behind the first byte, so that a word may begin with its space. */
     size_t n = 0;
     while (*at < size && n < max) {
-        /* The search begins behind the first byte, so that a word may begin with its space. */
         const uint8_t *space = memchr(text + *at + 1, ' ', size - *at - 1);
         *at = space ? (size_t)(space - text) : size;
         end[n++] = *at;
     }
     return n;
-}
-
-size_t bl_split_scan(const struct bl_split *split, const struct bl_bpe *bpe, const uint8_t *text, size_t size,
-                     size_t *at, size_t *end, size_t max)
-{
-    if (split->kind == BL_SPLIT_SPACES)
-        return spaces_scan(text, size, at, end, max);
-    if (split->kind == BL_SPLIT_MERGES)
-        return bl_bpe_split(bpe, text, size, at, end, max);
-    return bl_grammar_split(split->grammar, text, size, at, end, max);
-}
-
-/* Returns true if the character belongs to the class of the step. */
-static bool class_has(const struct bl_split *split, uint32_t point)
-{
-    switch (split->class) {
-    case BL_CLASS_SPACE:
-        return bl_unicode_class(point) & BL_SPACE;
-    case BL_CLASS_PUNCTUATION:
-        return bl_bert_class(point) & BL_BERT_PUNCTUATION;
-    case BL_CLASS_ONE:
-        break;
-    }
-    return point == split->one;
 }
 
 /* Splits at single characters: each character of the class is a match, handled as split->behavior says. */
@@ -166,8 +133,13 @@ static int characters_find(const struct bl_split *split, const char *text, size_
     for (size_t at = 0, next; at < size && !code; at = next) {
         uint32_t point;
         next = at + bl_utf8_decode(text + at, &point);
+        bool match = point == split->one;
+        if (split->class == BL_CLASS_SPACE)
+            match = bl_unicode_class(point) & BL_SPACE;
+        else if (split->class == BL_CLASS_PUNCTUATION)
+            match = bl_bert_class(point) & BL_BERT_PUNCTUATION;
         /* Runs of other characters become one span when the next match or the end comes. */
-        if (!class_has(split, point))
+        if (!match)
             continue;
         code = done < at ? bl_splitting_add(&s, done, at, false, e) : BL_OK;
         if (!code)

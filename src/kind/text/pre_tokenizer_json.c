@@ -86,69 +86,54 @@ static int split_read(struct bl_json_tokenizer *t, const json_t *object, struct 
     return BL_OK; /* reading goes on, so that the message names all that is unsupported */
 }
 
-/* Reads where Metaspace adds its mark, and whether it splits. Old files have "add_prefix_space", and new ones
- * "prepend_scheme"; false in the old member wins. */
-static int prefix_read(const json_t *object, struct bl_split *split, bool *splits, struct bl_error *e)
+/* Reads Metaspace: where it adds its mark, and whether it splits. Old files have "add_prefix_space", and new ones
+ * "prepend_scheme"; false in the old member wins. Where words are text, it splits before each mark. */
+static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
 {
     static const char *const schemes[] = {
         [BL_PREFIX_NEVER] = "never", [BL_PREFIX_FIRST] = "first", [BL_PREFIX_ALWAYS] = "always"};
-    bool add = true;
-    const struct bl_json_flag flags[] = {{"add_prefix_space", &add, true}, {"split", splits, true}, {0}};
-    const json_t *scheme = json_object_get(object, "prepend_scheme");
+    struct bl_tokenizer *tokenizer = t->tokenizer;
+    bool add = true, splits = true;
+    const struct bl_json_flag flags[] = {{"add_prefix_space", &add, true}, {"split", &splits, true}, {0}};
+    const json_t *scheme = json_object_get(object, "prepend_scheme"), *mark = json_object_get(object, "replacement");
     /* "always" is the default of `tokenizers`. */
-    split->prefix = BL_PREFIX_ALWAYS;
+    struct bl_split split = {.rewrite = BL_REWRITE_MARKS, .prefix = BL_PREFIX_ALWAYS};
     for (int i = 0; i < 3; i++) {
         if (json_is_string(scheme) && !strcmp(json_string_value(scheme), schemes[i])) {
-            split->prefix = (enum bl_prefix)i;
+            split.prefix = (enum bl_prefix)i;
             scheme = NULL;
         }
     }
     /* A scheme that none of the names matched. */
     if (scheme)
         return bl_error_set(e, BL_EFAIL, "Metaspace: \"prepend_scheme\" is not \"always\", \"first\" or \"never\"");
-    int code = bl_json_members_read_flags(object, "Metaspace", flags, e);
+    BL_TRY(bl_json_members_read_flags(object, "Metaspace", flags, e));
     if (!add)
-        split->prefix = BL_PREFIX_NEVER;
-    return code;
-}
-
-/* Adds Metaspace where words have spaces for U+2581. After a step that removes white space, each word gets a space: one
- * step then does the work of both, as in T5. */
-static int spaces_add(struct bl_tokenizer *tokenizer, struct bl_split *split, bool splits, struct bl_error *e)
-{
-    struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
-    split->mark = ' ';
-    split->rewrite = BL_REWRITE_SPACES;
-    split->kind = splits ? BL_SPLIT_SPACES : BL_SPLIT_NONE;
-    /* WhitespaceSplit came right before. */
-    bool words = before && before->kind == BL_SPLIT_CHARACTERS && before->class == BL_CLASS_SPACE &&
-                 before->behavior == BL_BEHAVIOR_REMOVED;
-    if (!words || !splits || split->prefix != BL_PREFIX_ALWAYS)
-        return bl_tokenizer_add_split(tokenizer, split, e);
-    *before = (struct bl_split){.kind = BL_SPLIT_SPACES, .rewrite = BL_REWRITE_WORDS};
-    return BL_OK;
-}
-
-/* Reads Metaspace. Where words are text, it splits before each mark. */
-static int metaspace_read(struct bl_json_tokenizer *t, const json_t *object, struct bl_error *e)
-{
-    const json_t *mark = json_object_get(object, "replacement");
-    struct bl_split split = {.rewrite = BL_REWRITE_MARKS};
-    bool splits = true;
-    BL_TRY(prefix_read(object, &split, &splits, e));
+        split.prefix = BL_PREFIX_NEVER;
     if (!json_is_string(mark) || !json_string_length(mark) ||
         bl_utf8_decode(json_string_value(mark), &split.mark) != json_string_length(mark))
         return bl_error_set(e, BL_EFAIL, "Metaspace: \"replacement\" is not one character");
-    if (t->tokenizer->alphabet.kind == BL_ALPHABET_SPACES) {
-        t->marked = true;
-        return spaces_add(t->tokenizer, &split, splits, e);
+    if (tokenizer->alphabet.kind != BL_ALPHABET_SPACES) {
+        split.kind = splits ? BL_SPLIT_CHARACTERS : BL_SPLIT_NONE;
+        /* The mark stays at the beginning of its word. */
+        split.behavior = BL_BEHAVIOR_MERGED_WITH_NEXT;
+        split.class = BL_CLASS_ONE;
+        split.one = split.mark;
+        return bl_tokenizer_add_split(tokenizer, &split, e);
     }
-    split.kind = splits ? BL_SPLIT_CHARACTERS : BL_SPLIT_NONE;
-    /* The mark stays at the beginning of its word. */
-    split.behavior = BL_BEHAVIOR_MERGED_WITH_NEXT;
-    split.class = BL_CLASS_ONE;
-    split.one = split.mark;
-    return bl_tokenizer_add_split(t->tokenizer, &split, e);
+    /* Words have spaces for U+2581. After WhitespaceSplit, which removes white space, each word gets a space: one step
+     * then does the work of both, as in T5. */
+    t->marked = true;
+    split.mark = ' ';
+    split.rewrite = BL_REWRITE_SPACES;
+    split.kind = splits ? BL_SPLIT_SPACES : BL_SPLIT_NONE;
+    struct bl_split *before = tokenizer->splits ? &tokenizer->split[tokenizer->splits - 1] : NULL;
+    bool words = before && before->kind == BL_SPLIT_CHARACTERS && before->class == BL_CLASS_SPACE &&
+                 before->behavior == BL_BEHAVIOR_REMOVED;
+    if (!words || !splits || split.prefix != BL_PREFIX_ALWAYS)
+        return bl_tokenizer_add_split(tokenizer, &split, e);
+    *before = (struct bl_split){.kind = BL_SPLIT_SPACES, .rewrite = BL_REWRITE_WORDS};
+    return BL_OK;
 }
 
 /* Reads CharDelimiterSplit: a character divides pieces and is removed. */

@@ -81,35 +81,33 @@ int bl_splitting_add(struct bl_splitting *s, size_t begin, size_t end, bool matc
 
 #define LEAD_OF_THREE 0xe0 /* the first byte of UTF-8 from U+0800 on; no byte that follows one is as high */
 
-/* Adds a code point of the pattern. */
-static int stand_in_add_points(struct bl_pattern_points *points, uint32_t point, struct bl_error *e)
-{
-    BL_TRY(BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e));
-    points->point[points->count++] = point;
-    return BL_OK;
-}
-
-/* Code points appear in the pattern as \x{1F600} or as characters. ASCII is left out, because no stand-in is ASCII. */
+/* Code points appear in the pattern as \x{1F600} or as characters. Characters of ASCII are left out, because no
+ * stand-in is ASCII. */
 int bl_pattern_points_read(struct bl_pattern_points *points, const char *pattern, size_t size, struct bl_error *e)
 {
     const char *end = pattern + size;
-    int code = BL_OK;
-    for (const char *p = pattern; p < end && !code;) {
-        uint32_t point;
+    for (const char *p = pattern; p < end;) {
+        uint32_t point = 0;
+        bool counts = false;
         if (*p == '\\' && end - p > 3 && p[1] == 'x' && p[2] == '{') {
             char *stop;
             /* A value above U+10FFFF makes PCRE2 refuse the pattern, so it needs no check here. */
             unsigned long value = strtoul(p + 3, &stop, 16);
             p = stop;
-            code = value <= UINT32_MAX ? stand_in_add_points(points, (uint32_t)value, e) : BL_OK;
+            point = (uint32_t)value;
+            counts = value <= UINT32_MAX;
         } else if (*p == '\\') {
             p += 1 + (end - p > 1 && !(p[1] & 0x80));
         } else {
             p += bl_utf8_decode(p, &point);
-            code = point >= 0x80 ? stand_in_add_points(points, point, e) : BL_OK;
+            counts = point >= 0x80;
         }
+        if (!counts)
+            continue;
+        BL_TRY(BL_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, e));
+        points->point[points->count++] = point;
     }
-    return code;
+    return BL_OK;
 }
 
 void bl_pattern_points_free(struct bl_pattern_points *points)
@@ -118,44 +116,26 @@ void bl_pattern_points_free(struct bl_pattern_points *points)
     *points = (struct bl_pattern_points){0};
 }
 
-/* Whether the pattern treats both code points alike: both lie on the same side of each code point that it has. */
-static bool points_are_alike(const struct bl_pattern_points *points, uint32_t a, uint32_t b)
-{
-    for (size_t i = 0; i < points->count; i++) {
-        uint32_t limit = points->point[i];
-        if ((a < limit) != (b < limit) || (a > limit) != (b > limit))
-            return false;
-    }
-    return true;
-}
-
-/* Returns the first of count code points that the pattern treats as this one, or the point itself. */
+/* Returns the first of count code points that the pattern treats as this one, or the point itself. The pattern treats
+ * two code points alike if both lie on the same side of each code point that it has. */
 static uint32_t candidate_find(const struct bl_pattern_points *points, uint32_t point, const uint32_t *candidate,
                                size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (points_are_alike(points, point, candidate[i]))
+        bool alike = true;
+        for (size_t k = 0; k < points->count && alike; k++) {
+            uint32_t limit = points->point[k];
+            alike = (point < limit) == (candidate[i] < limit) && (point > limit) == (candidate[i] > limit);
+        }
+        if (alike)
             return candidate[i];
     }
     return point;
 }
 
-/* Returns a noncharacter of as many bytes in UTF-8 for a code point that Unicode 16 does not have, or the point itself.
- * The candidates are the nearest noncharacter before the point, the nearest one after it, and the first and the last of
- * all, as a pattern may have limits in between. */
-static uint32_t noncharacter_find(const struct bl_pattern_points *points, uint32_t point)
-{
-    /* The noncharacters are U+FDD0 to U+FDEF and the last two code points of each plane. Those of the first plane have
-     * three bytes in UTF-8, the others have four. */
-    uint32_t plane = point & 0x1f0000;
-    bool low = point < 0xfdd0;
-    const uint32_t of_three[] = {low ? 0xfdd0 : 0xfdef, low ? 0xfdd0 : 0xfffe, 0xfdd0, 0xffff};
-    const uint32_t of_four[] = {plane > 0x10000 ? plane - 1 : 0x1fffe, plane | 0xfffe, 0x1fffe, 0x10ffff};
-    return candidate_find(points, point, plane ? of_four : of_three, 4);
-}
-
 /* Returns the stand-in of a code point from U+0800 on, or the point itself if it needs none. The bit of its page
- * answers for most points without a search. */
+ * answers for most points without a search. The stand-in of a code point that Unicode 16 does not have is a
+ * noncharacter of as many bytes in UTF-8. */
 static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t point)
 {
     if (bl_stand_in_page[point >> 11] >> (point >> 8 & 7) & 1) {
@@ -163,9 +143,16 @@ static uint32_t stand_in_find(const struct bl_pattern_points *points, uint32_t p
         if (row)
             return candidate_find(points, point, bl_stand_in_point + row->value, row->count);
     }
-    if (points->newer && !bl_unicode_class(point) && !bl_unicode_find(bl_unclassed, bl_unclassed_count, point))
-        return noncharacter_find(points, point);
-    return point;
+    if (!points->newer || bl_unicode_class(point) || bl_unicode_find(bl_unclassed, bl_unclassed_count, point))
+        return point;
+    /* The noncharacters are U+FDD0 to U+FDEF and the last two code points of each plane. Those of the first plane have
+     * three bytes in UTF-8, the others have four. The candidates are the nearest noncharacter before the point, the
+     * nearest one after it, and the first and the last of all, as a pattern may have limits in between. */
+    uint32_t plane = point & 0x1f0000;
+    bool low = point < 0xfdd0;
+    const uint32_t of_three[] = {low ? 0xfdd0 : 0xfdef, low ? 0xfdd0 : 0xfffe, 0xfdd0, 0xffff};
+    const uint32_t of_four[] = {plane > 0x10000 ? plane - 1 : 0x1fffe, plane | 0xfffe, 0x1fffe, 0x10ffff};
+    return candidate_find(points, point, plane ? of_four : of_three, 4);
 }
 
 /* Returns the offset of the first byte from `at` on that is LEAD_OF_THREE or higher, or size: no code point below
@@ -246,20 +233,6 @@ struct bl_matcher {
     struct bl_buffer seen; /* a text with stand-ins */
 };
 
-/* Returns the error of a pattern that PCRE2 does not compile. The offset in the message is that in the original
- * pattern. */
-static int regex_report_error(int code, const char *pattern, size_t size, bool literal, size_t offset,
-                              struct bl_error *e)
-{
-    /* Out of memory is no fault of the pattern. */
-    if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED)
-        return bl_error_memory(e);
-    PCRE2_UCHAR message[160] = "";
-    pcre2_get_error_message(code, message, sizeof message);
-    return bl_error_set(e, BL_EDATA, "offset %zu of the pattern: PCRE2: %s",
-                        literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
-}
-
 /* Compiles the pattern. Oniguruma ends lines at \n alone, whatever PCRE2's library has as its default. */
 static int regex_compile(struct bl_regex *regex, const char *pattern, size_t size, bool literal,
                          const struct bl_buffer *translated, struct bl_error *e)
@@ -274,8 +247,16 @@ static int regex_compile(struct bl_regex *regex, const char *pattern, size_t siz
     regex->code = pcre2_compile((PCRE2_SPTR)(literal ? pattern : translated->data), literal ? size : translated->size,
                                 options, &code, &offset, context);
     pcre2_compile_context_free(context);
-    if (!regex->code)
-        return regex_report_error(code, pattern, size, literal, offset, e);
+    /* Out of memory is no fault of the pattern. */
+    if (!regex->code && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED))
+        return bl_error_memory(e);
+    if (!regex->code) {
+        PCRE2_UCHAR message[160] = "";
+        pcre2_get_error_message(code, message, sizeof message);
+        /* The offset in the message is that in the original pattern. */
+        return bl_error_set(e, BL_EDATA, "offset %zu of the pattern: PCRE2: %s",
+                            literal ? offset : bl_regex_origin(pattern, size, offset), (const char *)message);
+    }
     /* Without a JIT for this processor, PCRE2 interprets the pattern. */
     code = pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     return code == PCRE2_ERROR_NOMEMORY ? bl_error_memory(e) : BL_OK;
@@ -381,35 +362,6 @@ void bl_matcher_close(struct bl_matcher *matcher)
     free(matcher);
 }
 
-/* Finds the next match at or after byte `at`. BL_EFAIL: the limits of PCRE2 are exceeded. The text is known to be
- * UTF-8, so PCRE2 does not check that again. */
-static int regex_match(const struct bl_regex *regex, struct bl_matcher *m, const char *text, size_t size, size_t at,
-                       bool *found, struct bl_span *match, struct bl_error *e)
-{
-    int result = pcre2_match(regex->code, (PCRE2_SPTR)text, size, at, PCRE2_NO_UTF_CHECK, m->data, m->context);
-    *found = result >= 0;
-    if (result == PCRE2_ERROR_NOMATCH)
-        return BL_OK;
-    if (result == PCRE2_ERROR_NOMEMORY)
-        return bl_error_memory(e);
-    if (result < 0) {
-        PCRE2_UCHAR message[160] = "";
-        pcre2_get_error_message(result, message, sizeof message);
-        return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2: %s", at,
-                            (const char *)message);
-    }
-    /* The first pair of offsets is the whole match. */
-    const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(m->data);
-    /* \K in a lookahead can put the beginning after the end, and such a match would never let the search go on. */
-    if (offset[0] > offset[1] || offset[0] < at)
-        return bl_error_set(e, BL_EFAIL,
-                            "the tokenizer's pattern, at offset %zu of the text: a match ends before it "
-                            "begins",
-                            at);
-    *match = (struct bl_span){offset[0], offset[1]};
-    return BL_OK;
-}
-
 /* Plain text has no classes of characters, so it matches the text as it is. */
 int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                  const char **seen, struct bl_error *e)
@@ -418,58 +370,72 @@ int bl_regex_see(const struct bl_regex *regex, struct bl_matcher *matcher, const
     return regex->literal ? BL_OK : bl_stand_in_apply(&regex->points, text, size, &matcher->seen, seen, e);
 }
 
-/* Oniguruma and Rust's regex leave out an empty match right behind the last match. The search then goes on one
- * character further. */
+/* The text is known to be UTF-8, so PCRE2 does not check that again. */
 int bl_regex_next(const struct bl_regex *regex, struct bl_matcher *matcher, const char *text, size_t size,
                   struct bl_matches *m, bool *found, struct bl_error *e)
 {
-    while (m->at <= size) {
-        m->match = (struct bl_span){m->at, m->at};
-        int code = regex_match(regex, matcher, text, size, m->at, found, &m->match, e);
-        if (code || !*found)
-            return code;
-        /* An empty match right after the last match does not count. */
-        if (m->match.begin == m->match.end && m->any && m->match.end == m->done) {
-            uint32_t skipped;
-            m->at += m->at < size ? bl_utf8_decode(text + m->at, &skipped) : 1;
-            continue;
-        }
-        m->at = m->done = m->match.end;
-        m->any = true;
-        return BL_OK;
-    }
+    /* The first pair of offsets is the whole match. */
+    const PCRE2_SIZE *offset = pcre2_get_ovector_pointer(matcher->data);
     *found = false;
+    while (m->at <= size) {
+        int result = pcre2_match(regex->code, (PCRE2_SPTR)text, size, m->at, PCRE2_NO_UTF_CHECK, matcher->data,
+                                 matcher->context);
+        *found = result >= 0;
+        if (result == PCRE2_ERROR_NOMATCH)
+            return BL_OK;
+        if (result == PCRE2_ERROR_NOMEMORY)
+            return bl_error_memory(e);
+        if (result < 0) {
+            PCRE2_UCHAR message[160] = "";
+            pcre2_get_error_message(result, message, sizeof message);
+            return bl_error_set(e, BL_EFAIL, "the tokenizer's pattern, at offset %zu of the text: PCRE2: %s", m->at,
+                                (const char *)message);
+        }
+        /* \K in a lookahead can put the beginning after the end, and such a match would never let the search go on. */
+        if (offset[0] > offset[1] || offset[0] < m->at)
+            return bl_error_set(e, BL_EFAIL,
+                                "the tokenizer's pattern, at offset %zu of the text: a match ends before it begins",
+                                m->at);
+        m->match = (struct bl_span){offset[0], offset[1]};
+        bool again = m->match.begin == m->match.end && m->any && m->match.end == m->done;
+        if (!again) {
+            m->at = m->done = m->match.end;
+            m->any = true;
+            return BL_OK;
+        }
+        /* Oniguruma and Rust's regex leave out an empty match right behind the last match. The search goes on one
+         * character further. */
+        uint32_t skipped;
+        m->at += m->at < size ? bl_utf8_decode(text + m->at, &skipped) : 1;
+        *found = false;
+    }
     return BL_OK;
 }
 
-/* Adds all pieces of the text in order: the matches, and the text between them. */
-static int splitting_run(const struct bl_regex *regex, struct bl_matcher *matcher, struct bl_splitting *s,
-                         bool inverted, const char *text, size_t size, struct bl_error *e)
-{
-    struct bl_matches m = {0};
-    for (;;) {
-        size_t done = m.done;
-        bool found;
-        int code = bl_regex_next(regex, matcher, text, size, &m, &found, e);
-        if (code || !found)
-            return code || done >= size ? code : bl_splitting_add(s, done, size, inverted, e);
-        BL_TRY(done < m.match.begin ? bl_splitting_add(s, done, m.match.begin, inverted, e) : BL_OK);
-        BL_TRY(bl_splitting_add(s, m.match.begin, m.match.end, !inverted, e));
-    }
-}
-
-/* Spans are offsets in the text: `seen` has the same size. Empty spans of empty matches are removed at the end, because
- * the behaviors need them in between. */
+/* Adds all pieces of the text in order: the matches, and the text between them. Spans are offsets in the text: `seen`
+ * has the same size. Empty spans of empty matches are removed at the end, because the behaviors need them in between.
+ */
 int bl_regex_split(const struct bl_regex *regex, struct bl_matcher *matcher, enum bl_behavior behavior, bool inverted,
                    const char *text, size_t size, struct bl_spans *out, struct bl_error *e)
 {
     struct bl_splitting s = {.behavior = behavior, .out = out, .first = out->count};
+    struct bl_matches m = {0};
     const char *seen;
+    bool found = true;
     if (!size)
         return BL_OK;
     int code = bl_regex_see(regex, matcher, text, size, &seen, e);
-    if (!code)
-        code = splitting_run(regex, matcher, &s, inverted, seen, size, e);
+    while (!code && found) {
+        size_t done = m.done;
+        code = bl_regex_next(regex, matcher, seen, size, &m, &found, e);
+        if (code)
+            break;
+        size_t stop = found ? m.match.begin : size;
+        if (done < stop)
+            code = bl_splitting_add(&s, done, stop, inverted, e);
+        if (!code && found)
+            code = bl_splitting_add(&s, m.match.begin, m.match.end, !inverted, e);
+    }
     /* Keeps the spans with text. */
     size_t kept = s.first;
     for (size_t i = s.first; i < out->count; i++) {

@@ -168,25 +168,12 @@ static void syntax_property(struct translation *w)
     syntax_copy(w, 1);
 }
 
-/* Translates \u and four hexadecimal digits to \x{...}. BL_EDATA: there are fewer digits. */
-static int syntax_unicode_escape(struct translation *w, struct bl_error *e)
-{
-    size_t digits = 0;
-    while (digits < 4 && syntax_peek(w, 2 + digits) && strchr("0123456789abcdefABCDEF", syntax_peek(w, 2 + digits)))
-        digits++;
-    if (digits < 4)
-        return syntax_fail(w, "\\u needs four hexadecimal digits", e);
-    syntax_replace(w, 2, "\\x{");
-    syntax_copy(w, 4);
-    bl_buffer_byte(w->out, '}');
-    return BL_OK;
-}
-
 /* Translates an escape, within a class or not. The letters of the list near the end mean the same in PCRE2; each other
  * letter could have another meaning there, so it is refused. */
 static int syntax_escape(struct translation *w, struct bl_error *e)
 {
     char c = syntax_peek(w, 1);
+    size_t digits = 0;
     switch (c) {
     case 'h':
     case 'H':
@@ -204,7 +191,15 @@ static int syntax_escape(struct translation *w, struct bl_error *e)
         syntax_replace(w, 2, "\\x0b");
         return BL_OK;
     case 'u':
-        return syntax_unicode_escape(w, e);
+        /* \u and four hexadecimal digits become \x{...}. */
+        while (digits < 4 && syntax_peek(w, 2 + digits) && strchr("0123456789abcdefABCDEF", syntax_peek(w, 2 + digits)))
+            digits++;
+        if (digits < 4)
+            return syntax_fail(w, "\\u needs four hexadecimal digits", e);
+        syntax_replace(w, 2, "\\x{");
+        syntax_copy(w, 4);
+        bl_buffer_byte(w->out, '}');
+        return BL_OK;
     case 'p':
     case 'P':
         syntax_property(w);

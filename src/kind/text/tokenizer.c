@@ -92,21 +92,6 @@ static int tokenizer_remove_lists(const struct bl_buffer *text, const struct bl_
     return bl_buffer_check(rest, e);
 }
 
-/* Parses the text. *root belongs to the caller. The number of values is bounded first, because a tree of values takes
- * much more memory than its text. */
-static int tokenizer_load_json(json_t **root, const struct bl_buffer *text, const char *path, struct bl_error *e)
-{
-    json_error_t error;
-    if (bl_json_marks(text->data, text->size) > BL_JSON_VALUES_MAX)
-        return bl_error_set(e, BL_EFAIL, "%s: more values than a tokenizer has (%zu)", path, BL_JSON_VALUES_MAX);
-    *root = json_loadb(text->data, text->size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
-    if (*root)
-        return BL_OK;
-    if (json_error_code(&error) == json_error_out_of_memory)
-        return bl_error_memory(e);
-    return bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
-}
-
 /* Reads a tokenizer.json or a vocab.json: bl_json_scan finds the two long lists, jansson parses the rest. */
 static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
@@ -119,6 +104,7 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     struct bl_json_fault fault = {0};
     struct bl_buffer rest = {0};
     json_t *root = NULL;
+    json_error_t error;
     /* The scan also checks the JSON of the lists, which jansson does not see. Its fault is reported only after that of
      * jansson, which has the line. */
     bool found = bl_json_key_parse(&key[0], merges, sizeof merges - 1) &&
@@ -129,18 +115,22 @@ static int tokenizer_read_json(struct bl_tokenizer *tokenizer, const struct bl_b
     int code = tokenizer_remove_lists(text, &lists, &rest, e);
     if (code)
         goto out;
-    code = tokenizer_load_json(&root, &rest, path, e);
+    /* The number of values is bounded first, because a tree of values takes much more memory than its text. */
+    if (bl_json_marks(rest.data, rest.size) > BL_JSON_VALUES_MAX) {
+        code = bl_error_set(e, BL_EFAIL, "%s: more values than a tokenizer has (%zu)", path, BL_JSON_VALUES_MAX);
+        goto out;
+    }
+    root = json_loadb(rest.data, rest.size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        code = bl_error_memory(e);
+    else if (!root)
+        code = bl_error_set(e, BL_EFAIL, "%s:%d: %s", path, error.line, error.text);
+    else if (!json_is_object(root))
+        code = bl_error_set(e, BL_EFAIL, "%s is not a tokenizer: it has no JSON object", path);
+    else if (!found)
+        code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
     if (code)
         goto out;
-    if (!json_is_object(root)) {
-        code = bl_error_set(e, BL_EFAIL, "%s is not a tokenizer: it has no JSON object", path);
-        goto out;
-    }
-    if (!found) {
-        code = bl_error_set(e, BL_EFAIL, "%s: not JSON at byte %zu: %s", path, fault.at, fault.what);
-        goto out;
-    }
-    /* In a vocab.json "model" is a token like others. */
     const json_t *model = json_object_get(root, "model");
     /* In a vocab.json "model" is a token like others. */
     if (!model || (bl_path_has_suffix(path, "vocab.json") && !json_is_object(model)))
@@ -153,20 +143,12 @@ out:
     return code;
 }
 
-/* Whether the text begins as a JSON object. */
-static bool text_is_object(const struct bl_buffer *text)
-{
-    size_t at = 0;
-    while (at < text->size && strchr(" \t\r\n", text->data[at]))
-        at++;
-    return at < text->size && text->data[at] == '{';
-}
-
 /* Reads the file by the reader of its format. Files are known by their names; those of caches have other names, and
  * their contents decide. BL_EUSAGE: an option is given that the format has no use for. */
 static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer text = {0};
+    size_t at = 0;
     const char *path = tokenizer->path;
     /* "gpt2-vocab.json" and "bert-vocab.txt" count as named, too: prefixes are common. */
     bool tiktoken = bl_path_has_suffix(path, ".tiktoken"), model = bl_path_has_suffix(path, ".model");
@@ -175,7 +157,11 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
     int code = tokenizer_slurp(tokenizer, path, &text, e);
     /* Llama 3 and 4 name their .tiktoken file tokenizer.model, and a cache names it by a hash. */
     tiktoken = tiktoken || (!code && (model || !named) && bl_tiktoken_detect(&text));
-    if (!code && !named && !tiktoken && !text_is_object(&text))
+    /* Whether the text begins as a JSON object. */
+    while (at < text.size && strchr(" \t\r\n", text.data[at]))
+        at++;
+    bool object = at < text.size && text.data[at] == '{';
+    if (!code && !named && !tiktoken && !object)
         code = bl_error_set(e, BL_EUSAGE,
                             "%s is not a tokenizer: use a .json, .tiktoken or .model file, vocab.txt, or bytes", path);
     if (!code && pattern && !tiktoken)
@@ -201,18 +187,6 @@ static int tokenizer_read_file(struct bl_tokenizer *tokenizer, const char *patte
 out:
     bl_buffer_free(&text);
     return code;
-}
-
-/* Refuses --add-special-tokens for other files: only a tokenizer.json has a post-processor. */
-static int tokenizer_check_marks(const struct bl_tokenizer *tokenizer, struct bl_error *e)
-{
-    if (!tokenizer->post.wanted || tokenizer->post.found)
-        return BL_OK;
-    return bl_error_set(
-        e, BL_EUSAGE,
-        "--add-special-tokens: %s has no post-processor, which a tokenizer.json has: name the tokens by "
-        "--bos and --eos",
-        tokenizer->path);
 }
 
 /* Sets out to the path of the first of the known names in a folder. BL_EUSAGE: it has none of them. */
@@ -308,7 +282,12 @@ int bl_tokenizer_open(struct bl_tokenizer **out, const struct bl_tokenizer_optio
     code = tokenizer_read_file(tokenizer, options->pattern, e);
     if (code)
         goto out;
-    code = tokenizer_check_marks(tokenizer, e);
+    /* Only a tokenizer.json has a post-processor. */
+    if (tokenizer->post.wanted && !tokenizer->post.found)
+        code = bl_error_set(e, BL_EUSAGE,
+                            "--add-special-tokens: %s has no post-processor, which a tokenizer.json has: name the "
+                            "tokens by --bos and --eos",
+                            tokenizer->path);
 out:
     if (code)
         bl_tokenizer_close(tokenizer);
@@ -342,12 +321,18 @@ int64_t bl_tokenizer_size(const struct bl_tokenizer *tokenizer)
     return tokenizer->size;
 }
 
-/* Returns the id of a token of the model by its text, or -1: as the file has it, or, where tokens are bytes, the text
- * itself. */
-static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const char *text)
+/* Added tokens come first, as they do when a text is encoded. A token of the model is found by its text as the file has
+ * it, or, where tokens are bytes, by the text itself. */
+int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
 {
+    if (tokenizer->model == BL_MODEL_BYTES)
+        return text[0] && !text[1] ? (uint8_t)text[0] : -1;
+    int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
+    if (id < 0)
+        id = bl_added_find(&tokenizer->normal, text, strlen(text));
+    if (id >= 0)
+        return id;
     struct bl_buffer bytes = {0};
-    int32_t id = -1;
     /* The byte-level alphabet is not decoded: a user gives the text of a token, such as "\n", as it is in documents. */
     if (tokenizer->alphabet.kind == BL_ALPHABET_SPACES || *tokenizer->alphabet.suffix)
         bl_alphabet_decode(&tokenizer->alphabet, text, strlen(text), &bytes);
@@ -363,17 +348,6 @@ static int32_t vocabulary_find_text(const struct bl_tokenizer *tokenizer, const 
     }
     bl_buffer_free(&bytes);
     return id;
-}
-
-/* Added tokens come first, as they do when a text is encoded. */
-int32_t bl_tokenizer_find(const struct bl_tokenizer *tokenizer, const char *text)
-{
-    if (tokenizer->model == BL_MODEL_BYTES)
-        return text[0] && !text[1] ? (uint8_t)text[0] : -1;
-    int32_t id = bl_added_find(&tokenizer->raw, text, strlen(text));
-    if (id < 0)
-        id = bl_added_find(&tokenizer->normal, text, strlen(text));
-    return id < 0 ? vocabulary_find_text(tokenizer, text) : id;
 }
 
 /* bytes has no file, and so no files beside it. */

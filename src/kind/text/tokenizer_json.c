@@ -33,69 +33,61 @@ static int mark_add(struct bl_tokenizer *tokenizer, struct bl_document_marks *ma
 
 /* --- BertProcessing, RobertaProcessing -------------------------------------------------------------------------- */
 
-/* Reads a token as ["[CLS]", 101] and adds its id to the marks. */
-static int pair_read(struct bl_tokenizer *tokenizer, const json_t *processor, const char *name,
-                     struct bl_document_marks *marks, struct bl_error *e)
-{
-    const json_t *pair = json_object_get(processor, name);
-    if (json_array_size(pair) != 2 || !json_is_string(json_array_get(pair, 0)))
-        return bl_error_set(e, BL_EFAIL, "\"%s\" is not a token and its id", name);
-    return mark_add(tokenizer, marks, json_array_get(pair, 1), e);
-}
-
-/* Both processors add one token before and one behind a text; they differ in offsets, which bload does not use. */
+/* Adds the ids of two tokens such as ["[CLS]", 101]. Both processors add one token before and one behind a text; they
+ * differ in offsets, which bload does not use. */
 static int bert_processing_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
-    BL_TRY(pair_read(t->tokenizer, processor, "cls", &t->tokenizer->post.begin, e));
-    return pair_read(t->tokenizer, processor, "sep", &t->tokenizer->post.end, e);
+    static const char *const names[2] = {"cls", "sep"};
+    for (int side = 0; side < 2; side++) {
+        const json_t *pair = json_object_get(processor, names[side]);
+        if (json_array_size(pair) != 2 || !json_is_string(json_array_get(pair, 0)))
+            return bl_error_set(e, BL_EFAIL, "\"%s\" is not a token and its id", names[side]);
+        BL_TRY(mark_add(t->tokenizer, side ? &t->tokenizer->post.end : &t->tokenizer->post.begin,
+                        json_array_get(pair, 1), e));
+    }
+    return BL_OK;
 }
 
 /* --- TemplateProcessing ----------------------------------------------------------------------------------------- */
 
-/* Adds the ids of a token of the template, by its name among the special tokens: to the begin before the text, to the
- * end behind it. */
-static int template_add(struct bl_json_tokenizer *t, const json_t *tokens, const char *name,
-                        struct bl_document_marks *marks, struct bl_error *e)
-{
-    static const char *const known[] = {"id", "ids", "tokens", NULL};
-    const json_t *token = name ? json_object_get(tokens, name) : NULL;
-    const json_t *ids = json_object_get(token, "ids");
-    if (!token)
-        return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
-    int code = bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e);
-    if (!code && !json_is_array(ids))
-        code = bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
-    for (size_t i = 0; i < json_array_size(ids) && !code; i++)
-        code = mark_add(t->tokenizer, marks, json_array_get(ids, i), e);
-    return code;
-}
-
-/* Reads the template for a single text, such as "[CLS] $A [SEP]"; that for a pair of texts is not used. */
+/* Reads the template for a single text, such as "[CLS] $A [SEP]"; that for a pair of texts is not used. The ids of a
+ * token are found by its name among the special tokens. They go to the begin before the text, to the end behind it. */
 static int template_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
 {
+    static const char *const known[] = {"id", "ids", "tokens", NULL};
     const json_t *pieces = json_object_get(processor, "single"), *tokens = json_object_get(processor, "special_tokens");
+    struct bl_post_processor *post = &t->tokenizer->post;
     size_t texts = 0;
-    int code = BL_OK;
-    for (size_t i = 0; i < json_array_size(pieces) && !code; i++) {
+    for (size_t i = 0; i < json_array_size(pieces); i++) {
         const json_t *piece = json_array_get(pieces, i), *special = json_object_get(piece, "SpecialToken");
         const char *text = json_string_value(json_object_get(json_object_get(piece, "Sequence"), "id"));
-        if (special)
-            code = template_add(t, tokens, json_string_value(json_object_get(special, "id")),
-                                texts ? &t->tokenizer->post.end : &t->tokenizer->post.begin, e);
-        else if (text && strcmp(text, "A") == 0)
+        if (!special && text && strcmp(text, "A") == 0) {
             texts++;
-        else
+            continue;
+        }
+        if (!special)
             return bl_error_set(e, BL_EFAIL, "\"single\", entry %zu is neither a SpecialToken nor the Sequence A", i);
+        const char *name = json_string_value(json_object_get(special, "id"));
+        const json_t *token = name ? json_object_get(tokens, name) : NULL;
+        const json_t *ids = json_object_get(token, "ids");
+        if (!token)
+            return bl_error_set(e, BL_EFAIL, "\"special_tokens\" has no \"%.80s\"", name ? name : "");
+        BL_TRY(bl_json_members_check(token, "a token of the post-processor", known, &t->unsupported, e));
+        if (!json_is_array(ids))
+            return bl_error_set(e, BL_EFAIL, "\"%.80s\" has no array \"ids\"", name);
+        for (size_t k = 0; k < json_array_size(ids); k++)
+            BL_TRY(mark_add(t->tokenizer, texts ? &post->end : &post->begin, json_array_get(ids, k), e));
     }
-    if (!code && texts != 1)
+    if (texts != 1)
         return bl_error_set(e, BL_EFAIL, "\"single\" has the text %zu times: only once is supported", texts);
-    return code;
+    return BL_OK;
 }
 
 /* --- sequences of post-processors --------------------------------------------------------------------------------- */
 
-/* Reads a processor that is no Sequence. The table has its type, its reader and the members that it may have. */
-static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, struct bl_error *e)
+/* Reads a processor, or those of a Sequence. The table has its type, its reader and the members that it may have.
+ * depth: the number of Sequences around it, which is bounded because each one takes a call. */
+static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
 {
     static const struct {
         const char *type;
@@ -105,7 +97,17 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
         {"BertProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
         {"RobertaProcessing", bert_processing_read, {"type", "sep", "cls", "trim_offsets", "add_prefix_space"}},
         {"TemplateProcessing", template_read, {"type", "single", "pair", "special_tokens"}}};
+    static const char *const known[] = {"type", "processors", NULL};
     const char *type = bl_json_type(processor);
+    const json_t *list = json_object_get(processor, "processors");
+    if (strcmp(type, "Sequence") == 0) {
+        if (depth == BL_POST_PROCESSORS_DEPTH)
+            return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
+        BL_TRY(bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e));
+        for (size_t i = 0; i < json_array_size(list); i++)
+            BL_TRY(processor_read(t, json_array_get(list, i), depth + 1, e));
+        return BL_OK;
+    }
     if (strcmp(type, "ByteLevel") == 0) /* changes offsets alone */
         return BL_OK;
     for (size_t i = 0; i < sizeof adders / sizeof *adders; i++) {
@@ -127,22 +129,6 @@ static int processor_read(struct bl_json_tokenizer *t, const json_t *processor, 
     return BL_OK;
 }
 
-/* Reads a processor, or those of a Sequence. depth: the number of Sequences around it, which is bounded because each
- * one takes a call. */
-static int processors_read(struct bl_json_tokenizer *t, const json_t *processor, int depth, struct bl_error *e)
-{
-    static const char *const known[] = {"type", "processors", NULL};
-    if (strcmp(bl_json_type(processor), "Sequence") != 0)
-        return processor_read(t, processor, e);
-    const json_t *list = json_object_get(processor, "processors");
-    if (depth == BL_POST_PROCESSORS_DEPTH)
-        return bl_error_set(e, BL_EFAIL, "post-processors are nested too deeply");
-    int code = bl_json_members_check(processor, "the post-processor Sequence", known, &t->unsupported, e);
-    for (size_t i = 0; i < json_array_size(list) && !code; i++)
-        code = processors_read(t, json_array_get(list, i), depth + 1, e);
-    return code;
-}
-
 /* A file without a post-processor counts as read: it adds no tokens. */
 int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
 {
@@ -151,7 +137,7 @@ int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
     if (!post->wanted)
         return BL_OK;
     post->found = true;
-    int code = processor && !json_is_null(processor) ? processors_read(t, processor, 0, e) : BL_OK;
+    int code = processor && !json_is_null(processor) ? processor_read(t, processor, 0, e) : BL_OK;
     if (code || post->begin.count || post->end.count)
         return code;
     return bl_tokenizer_warn(t->tokenizer, e,
@@ -164,18 +150,6 @@ int bl_json_read_post_processor(struct bl_json_tokenizer *t, struct bl_error *e)
  * not cause large allocations. */
 #define ADDED_GROWTH 16
 #define ADDED_MORE ((size_t)4096)
-
-/* Returns the id that `tokenizers` gives to an added token: that of the model's token with this text, otherwise the
- * next free one. *largest: the largest id of an added token so far, or -1. The id in the file is only checked. */
-static int64_t added_expected_id(const struct bl_json_tokenizer *t, const char *text, size_t size, int64_t *largest)
-{
-    int64_t id = bl_json_model_find(t, text, size), tokens = (int64_t)bl_json_model_size(t);
-    if (id < 0)
-        id = *largest >= tokens ? *largest + 1 : tokens;
-    if (id > *largest)
-        *largest = id;
-    return id;
-}
 
 /* Adds a token. A token that is searched for in normalized text is normalized, too, by all normalizers in turn. */
 static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t size, bool normalized,
@@ -204,7 +178,8 @@ static int added_add(struct bl_tokenizer *tokenizer, const char *text, size_t si
     return code;
 }
 
-/* Reads an entry of "added_tokens". "normalized" is true by default except for special tokens, as in `tokenizers`. */
+/* Reads an entry of "added_tokens". "normalized" is true by default except for special tokens, as in `tokenizers`.
+ * *largest: the largest id of an added token so far, or -1. */
 static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int64_t *largest, struct bl_error *e)
 {
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
@@ -231,8 +206,14 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
     BL_TRY(bl_json_members_read_flags(item, "it", normal, e));
     const char *text = json_string_value(content);
     size_t size = json_string_length(content);
-    /* A file may be edited by hand; `tokenizers` ignores its id then, and so the ids of a text would differ. */
-    int64_t expected = added_expected_id(t, text, size, largest);
+    /* `tokenizers` gives an added token the id of the model's token with this text, otherwise the next free one. The id
+     * in the file is only checked: a file may be edited by hand; `tokenizers` ignores its id then, and so the ids of a
+     * text would differ. */
+    int64_t expected = bl_json_model_find(t, text, size), tokens = (int64_t)bl_json_model_size(t);
+    if (expected < 0)
+        expected = *largest >= tokens ? *largest + 1 : tokens;
+    if (expected > *largest)
+        *largest = expected;
     if (expected != json_integer_value(id))
         return bl_error_set(e, BL_EFAIL, "\"%.80s\" has the id %lld, but `tokenizers` gives it %lld", text,
                             (long long)json_integer_value(id), (long long)expected);
@@ -242,44 +223,6 @@ static int added_read_token(struct bl_json_tokenizer *t, const json_t *item, int
     return added_add(t->tokenizer, text, size, normalized, &token, e);
 }
 
-/* Reads the list of added tokens, in its order: the ids depend on it. */
-static int added_read(struct bl_json_tokenizer *t, struct bl_error *e)
-{
-    const json_t *list = json_object_get(t->root, "added_tokens");
-    if (list && !json_is_array(list) && !json_is_null(list))
-        return bl_error_set(e, BL_EFAIL, "\"added_tokens\" is not an array");
-    int64_t largest = -1;
-    int code = BL_OK;
-    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
-        code = added_read_token(t, json_array_get(list, i), &largest, e);
-        if (code)
-            bl_error_prefix(e, "\"added_tokens\", entry %zu", i);
-    }
-    return code;
-}
-
-/* Warns where a file asks for documents to be truncated or padded: in bload the plan decides that. */
-static int lengths_warn(struct bl_tokenizer *tokenizer, const json_t *root, struct bl_error *e)
-{
-    bool cuts = json_is_object(json_object_get(root, "truncation"));
-    bool pads = json_is_object(json_object_get(root, "padding"));
-    if (!cuts && !pads)
-        return BL_OK;
-    return bl_tokenizer_warn(tokenizer, e, "its %s%s%s not applied: see -T and --oversize", cuts ? "truncation" : "",
-                             cuts && pads ? " and " : "", pads ? "padding" : "");
-}
-
-/* Reads the names of the model's tokens. Unigram has an array instead, which its own reader takes. */
-static int names_read(struct bl_json_tokenizer *t, struct bl_error *e)
-{
-    if (t->lists->vocab.type != BL_JSON_OBJECT)
-        return BL_OK;
-    int code = bl_names_read(&t->names, &t->lists->vocab, e);
-    if (code)
-        bl_error_prefix(e, "\"model.vocab\"");
-    return code;
-}
-
 /* Reads all parts. A damaged part is reported only if everything is supported, since a part that is not supported may
  * be why another one seems to be damaged. */
 static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
@@ -287,10 +230,16 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
     static const char *const known[] = {"version",       "truncation",     "padding", "added_tokens", "normalizer",
                                         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
     static int (*const parts[])(struct bl_json_tokenizer * t, struct bl_error * e) = {
-        names_read, bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
+        bl_json_read_alphabet, bl_json_read_normalizers, bl_json_read_splits, bl_json_read_model};
     /* The error of a damaged part waits until it is known whether all parts are supported. */
     struct bl_error damage = {0};
     int code = bl_json_members_check(t->root, "the file", known, &t->unsupported, &damage);
+    /* The names of the model's tokens. Unigram has an array instead, which its own reader takes. */
+    if (!code && t->lists->vocab.type == BL_JSON_OBJECT) {
+        code = bl_names_read(&t->names, &t->lists->vocab, &damage);
+        if (code)
+            bl_error_prefix(&damage, "\"model.vocab\"");
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !code; i++)
         code = parts[i](t, &damage);
     /* What is unsupported comes first: it may be why a part seems damaged. All of it is named. */
@@ -299,11 +248,28 @@ static int root_read(struct bl_json_tokenizer *t, struct bl_error *e)
     int unsupported = bl_unsupported_check(&t->unsupported, e);
     if (unsupported || code)
         return unsupported ? unsupported : bl_error_pass(e, code, &damage);
-    BL_TRY(added_read(t, e));
+    const json_t *added = json_object_get(t->root, "added_tokens");
+    if (added && !json_is_array(added) && !json_is_null(added))
+        return bl_error_set(e, BL_EFAIL, "\"added_tokens\" is not an array");
+    int64_t largest = -1;
+    /* The list is read in its order: the ids depend on it. */
+    for (size_t i = 0; i < json_array_size(added); i++) {
+        code = added_read_token(t, json_array_get(added, i), &largest, e);
+        if (code) {
+            bl_error_prefix(e, "\"added_tokens\", entry %zu", i);
+            return code;
+        }
+    }
     BL_TRY(bl_json_read_post_processor(t, e));
     BL_TRY(bl_unsupported_check(&t->unsupported, e));
-    BL_TRY(bl_tokenizer_warn_missing_tokens(t->tokenizer, &t->names, json_object_get(t->root, "added_tokens"), e));
-    return lengths_warn(t->tokenizer, t->root, e);
+    BL_TRY(bl_tokenizer_warn_missing_tokens(t->tokenizer, &t->names, added, e));
+    /* Where a file asks for documents to be truncated or padded: in bload the plan decides that. */
+    bool cuts = json_is_object(json_object_get(t->root, "truncation"));
+    bool pads = json_is_object(json_object_get(t->root, "padding"));
+    if (!cuts && !pads)
+        return BL_OK;
+    return bl_tokenizer_warn(t->tokenizer, e, "its %s%s%s not applied: see -T and --oversize", cuts ? "truncation" : "",
+                             cuts && pads ? " and " : "", pads ? "padding" : "");
 }
 
 /* The names and steps are needed only while the file is read. */

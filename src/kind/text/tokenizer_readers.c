@@ -51,15 +51,6 @@ int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e
                              bl_regex_unicode_version(version));
 }
 
-int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e)
-{
-    if (!count)
-        return BL_OK;
-    return bl_tokenizer_warn(tokenizer, e,
-                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
-                             tokenizer->size - 1, first);
-}
-
 /* A byte for each id says whether a token has it. The loop goes down so that the last id found is the lowest. */
 int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
                                      const json_t *added, struct bl_error *e)
@@ -79,7 +70,11 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
         first = has[id] ? first : id;
     }
     free(has);
-    return bl_tokenizer_warn_missing_ids(tokenizer, count, first, e);
+    if (!count)
+        return BL_OK;
+    return bl_tokenizer_warn(tokenizer, e,
+                             "%" PRId64 " of the ids up to %" PRId64 " have no token, the first is %" PRId64, count,
+                             tokenizer->size - 1, first);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -88,40 +83,13 @@ int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struc
 #define MEMBER_BYTES 16 /* of a name and its id, quotes included */
 #define SHOWN 80        /* bytes of a name in a message */
 
-/* Adds a name with its id. taken: a bit for each id. */
-static int name_add(struct bl_vocabulary *names, const struct bl_json_value *name, const struct bl_json_value *value,
-                    uint8_t *taken, struct bl_error *e)
-{
-    int shown = (int)(name->size < SHOWN ? name->size : SHOWN);
-    int64_t id;
-    if (value->type != BL_JSON_NUMBER || !bl_text_to_int(value->text, value->size, 0, BL_ID_MAX, &id))
-        return bl_error_set(e, BL_EFAIL, "the id of \"%.*s\" is not an integer from 0 to %d", shown, name->text,
-                            BL_ID_MAX);
-    if (taken[id / 8] >> id % 8 & 1)
-        return bl_error_set(e, BL_EFAIL, "the id %d of \"%.*s\" is also that of another token", (int)id, shown,
-                            name->text);
-    taken[id / 8] |= (uint8_t)(1 << id % 8);
-    return bl_vocabulary_append(names, name->text, name->size, (int32_t)id, e);
-}
-
-/* Builds the hash table, and finds a name that is there twice. */
-static int names_index(struct bl_vocabulary *names, struct bl_error *e)
-{
-    int64_t twice;
-    int code = bl_vocabulary_index(names, &twice, e);
-    if (code || twice < 0)
-        return code;
-    uint32_t size = names->token[twice].size;
-    return bl_error_set(e, BL_EFAIL, "\"%.*s\" is there twice", (int)(size < SHOWN ? size : SHOWN),
-                        (const char *)bl_vocabulary_bytes(names, (size_t)twice));
-}
-
 /* bl_json_next_member goes through the text of the object. A name without escapes is used where it lies; plain has the
- * others. */
+ * others. taken has a bit for each id. */
 int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *object, struct bl_error *e)
 {
     struct bl_json_value member, value, name;
     struct bl_buffer plain = {0};
+    int64_t id, twice = -1;
     uint8_t *taken = calloc(BL_ID_MAX / 8 + 1, 1);
     if (!taken)
         return bl_error_memory(e);
@@ -132,12 +100,29 @@ int bl_names_read(struct bl_vocabulary *names, const struct bl_json_value *objec
         code = bl_buffer_check(&plain, e);
         if (!code && !is_text)
             code = bl_error_set(e, BL_EFAIL, "entry %zu: the token is not UTF-8", names->count);
-        if (!code)
-            code = name_add(names, &name, &value, taken, e);
+        if (code)
+            break;
+        int shown = (int)(name.size < SHOWN ? name.size : SHOWN);
+        if (value.type != BL_JSON_NUMBER || !bl_text_to_int(value.text, value.size, 0, BL_ID_MAX, &id)) {
+            code = bl_error_set(e, BL_EFAIL, "the id of \"%.*s\" is not an integer from 0 to %d", shown, name.text,
+                                BL_ID_MAX);
+        } else if (taken[id / 8] >> id % 8 & 1) {
+            code = bl_error_set(e, BL_EFAIL, "the id %d of \"%.*s\" is also that of another token", (int)id, shown,
+                                name.text);
+        } else {
+            taken[id / 8] |= (uint8_t)(1 << id % 8);
+            code = bl_vocabulary_append(names, name.text, name.size, (int32_t)id, e);
+        }
     }
     bl_buffer_free(&plain);
     free(taken);
-    return code ? code : names_index(names, e);
+    if (!code)
+        code = bl_vocabulary_index(names, &twice, e);
+    if (code || twice < 0)
+        return code;
+    uint32_t size = names->token[twice].size;
+    return bl_error_set(e, BL_EFAIL, "\"%.*s\" is there twice", (int)(size < SHOWN ? size : SHOWN),
+                        (const char *)bl_vocabulary_bytes(names, (size_t)twice));
 }
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
@@ -190,37 +175,6 @@ int bl_tokenizer_set_pattern(struct bl_tokenizer *tokenizer, const char *pattern
 /* BERT's vocab.txt: a token a line. The rest is by convention: BERT's normalizer, with lower case if no token has upper
  * case, or if the options say so. */
 
-/* Warns of ids without a token: those of empty lines, and all ids but the last of a token that occurs more than once.
- */
-static int wordpiece_warn_of_gaps(struct bl_tokenizer *tokenizer, struct bl_error *e)
-{
-    const struct bl_vocabulary *v = &tokenizer->vocabulary;
-    int64_t first = 0;
-    for (size_t i = 0; i < v->count; i++)
-        bl_tokenizer_count(tokenizer, v->token[i].id);
-    uint8_t *has = calloc((size_t)tokenizer->size + 1, 1);
-    if (!has)
-        return bl_error_memory(e);
-    for (size_t i = 0; i < v->count; i++)
-        has[v->token[i].id] = 1;
-    while (has[first])
-        first++;
-    free(has);
-    return bl_tokenizer_warn_missing_ids(tokenizer, tokenizer->size - (int64_t)v->count, first, e);
-}
-
-/* Sets *uncased by the option, or by the vocabulary, and warns of that choice: nothing in the file confirms it. */
-static int wordpiece_choose_case(struct bl_tokenizer *tokenizer, bool *uncased, struct bl_error *e)
-{
-    *uncased = tokenizer->lowercase == BL_LOWERCASE_YES;
-    if (tokenizer->lowercase != BL_LOWERCASE_AUTO)
-        return BL_OK;
-    *uncased = bl_wordpiece_uncased(&tokenizer->vocabulary);
-    return bl_tokenizer_warn(tokenizer, e, "text %s lower case, as %s upper case: --lowercase %s if it should%s",
-                             *uncased ? "becomes" : "does not become", *uncased ? "no token has" : "tokens have",
-                             *uncased ? "no" : "yes", *uncased ? " not" : "");
-}
-
 /* The normalizer and the split are BERT's: text is cleaned, Chinese characters become words, and an uncased model has
  * lower case without accents. Special tokens that the vocabulary has are recognized by BERT's names. */
 int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
@@ -235,13 +189,22 @@ int bl_tokenizer_read_wordpiece(struct bl_tokenizer *tokenizer, const struct bl_
         bl_error_prefix(e, "%s", path);
         return code;
     }
-    bool uncased;
-    BL_TRY(wordpiece_choose_case(tokenizer, &uncased, e));
+    bool uncased = tokenizer->lowercase == BL_LOWERCASE_YES;
+    /* Nothing in the file confirms what the vocabulary suggests. */
+    if (tokenizer->lowercase == BL_LOWERCASE_AUTO) {
+        uncased = bl_wordpiece_uncased(&tokenizer->vocabulary);
+        BL_TRY(bl_tokenizer_warn(tokenizer, e, "text %s lower case, as %s upper case: --lowercase %s if it should%s",
+                                 uncased ? "becomes" : "does not become", uncased ? "no token has" : "tokens have",
+                                 uncased ? "no" : "yes", uncased ? " not" : ""));
+    }
     tokenizer->model = BL_MODEL_WORDPIECE;
     tokenizer->normalizer[tokenizer->normalizers++] =
         (struct bl_normalizer){.kind = BL_NORMALIZER_BERT, .bert = {true, true, uncased, uncased}};
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.kind = BL_SPLIT_BERT};
-    code = wordpiece_warn_of_gaps(tokenizer, e);
+    for (size_t i = 0; i < tokenizer->vocabulary.count; i++)
+        bl_tokenizer_count(tokenizer, tokenizer->vocabulary.token[i].id);
+    /* Empty lines leave ids without a token, and so do all lines but the last of a token that occurs more than once. */
+    code = bl_tokenizer_warn_missing_tokens(tokenizer, &tokenizer->vocabulary, NULL, e);
     for (size_t i = 0; i < sizeof special / sizeof *special && !code; i++) {
         int64_t known = bl_vocabulary_find(&tokenizer->vocabulary, special[i], strlen(special[i]));
         /* A vocabulary need not have all five. */

@@ -49,12 +49,9 @@ int bl_tokenizer_warn(struct bl_tokenizer *tokenizer, struct bl_error *e, const 
 /* Warns that a pattern is matched by PCRE2 and not exactly (bl_regex_is_exact), unless there is a warning already. */
 int bl_tokenizer_warn_pattern(struct bl_tokenizer *tokenizer, struct bl_error *e);
 
-/* Warns of count ids below the largest that have no token, if there are any; first is the lowest of them. The model has
- * rows for them that no text ever uses, or the file is incomplete. */
-int bl_tokenizer_warn_missing_ids(struct bl_tokenizer *tokenizer, int64_t count, int64_t first, struct bl_error *e);
-
-/* The same for a vocabulary as files have it; added is a list of added tokens, or NULL. Both were read, so that their
- * ids are known to be below the tokenizer's size. */
+/* Warns of ids below the largest that have no token, if there are any. The model has rows for them that no text ever
+ * uses, or the file is incomplete. names is the vocabulary as files have it; added is a list of added tokens, or NULL.
+ * Both were read, so that their ids are known to be below the tokenizer's size. */
 int bl_tokenizer_warn_missing_tokens(struct bl_tokenizer *tokenizer, const struct bl_vocabulary *names,
                                      const json_t *added, struct bl_error *e);
 

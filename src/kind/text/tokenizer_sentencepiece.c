@@ -69,40 +69,36 @@ static bool fixed_read(struct bl_protobuf *m, size_t bytes, uint64_t *value)
     return true;
 }
 
-/* Reads a field. False: it is cut off, or none. */
-static bool field_read(struct bl_protobuf *m, struct bl_protobuf_field *field)
+/* Reads the next field. False: the message is at its end, or, with *damaged, it ends within a field or is no message.
+ */
+static bool protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
 {
     uint64_t tag, size;
-    if (!varint_read(m, &tag) || tag >> 3 > UINT32_MAX || tag >> 3 == 0)
+    *damaged = m->at != m->end;
+    if (!*damaged || !varint_read(m, &tag) || tag >> 3 > UINT32_MAX || tag >> 3 == 0)
         return false;
     *field = (struct bl_protobuf_field){.number = (uint32_t)(tag >> 3)};
     switch (tag & 7) {
     case VARINT:
-        return varint_read(m, &field->value);
+        *damaged = !varint_read(m, &field->value);
+        break;
     case FIXED64:
-        return fixed_read(m, 8, &field->value);
+        *damaged = !fixed_read(m, 8, &field->value);
+        break;
     case FIXED32:
-        return fixed_read(m, 4, &field->value);
+        *damaged = !fixed_read(m, 4, &field->value);
+        break;
     case BYTES:
         if (!varint_read(m, &size) || size > (uint64_t)(m->end - m->at))
             return false;
         field->data = m->at;
         field->size = (size_t)size;
         m->at += size;
-        return true;
+        *damaged = false;
+        break;
     default:
-        return false;
+        break;
     }
-}
-
-/* Reads the next field. False: the message is at its end, or, with *damaged, it ends within a field or is no message.
- */
-static bool protobuf_next(struct bl_protobuf *m, struct bl_protobuf_field *field, bool *damaged)
-{
-    *damaged = false;
-    if (m->at == m->end)
-        return false;
-    *damaged = !field_read(m, field);
     return !*damaged;
 }
 
@@ -135,16 +131,10 @@ struct model {
     int64_t unknown; /* id of the unknown piece, or -1 */
 };
 
-/* Returns the message that a field holds. */
-static struct bl_protobuf message(const struct bl_protobuf_field *field)
-{
-    return (struct bl_protobuf){field->data, field->data + field->size};
-}
-
 /* Reads a piece. Fields that are not known are skipped, as Protocol Buffers demands. False: it is damaged. */
 static bool model_read_piece(const struct bl_protobuf_field *field, struct piece *piece)
 {
-    struct bl_protobuf m = message(field);
+    struct bl_protobuf m = {field->data, field->data + field->size};
     struct bl_protobuf_field f;
     bool damaged;
     *piece = (struct piece){.type = NORMAL};
@@ -162,18 +152,28 @@ static bool model_read_piece(const struct bl_protobuf_field *field, struct piece
     return !damaged;
 }
 
-/* Reads the numbers of a message into *value[i], by the numbers of their fields, and the map of the normalizer. A field
- * that occurs twice has its last value. False: the message is damaged. */
-static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *number, uint64_t *const *value,
-                         size_t count, struct model *model)
+/* Reads the options of the training or of the normalizer, and the normalizer's map. A field that occurs twice has its
+ * last value. False: the message is damaged. */
+static bool options_read(const struct bl_protobuf_field *field, struct model *model)
 {
-    struct bl_protobuf m = message(field);
+    const struct {
+        uint32_t message, number;
+        uint64_t *value;
+    } option[] = {{MODEL_TRAINER, TRAINER_KIND, &model->kind},
+                  {MODEL_TRAINER, TRAINER_SUFFIX, &model->suffix},
+                  {MODEL_TRAINER, TRAINER_FALLBACK, &model->fallback},
+                  {MODEL_NORMALIZER, NORMALIZER_PREFIX, &model->prefix},
+                  {MODEL_NORMALIZER, NORMALIZER_TRIMMED, &model->trimmed},
+                  {MODEL_NORMALIZER, NORMALIZER_ESCAPED, &model->escaped}};
+    if (!field->data)
+        return false;
+    struct bl_protobuf m = {field->data, field->data + field->size};
     struct bl_protobuf_field f;
     bool damaged;
     while (protobuf_next(&m, &f, &damaged)) {
-        for (size_t i = 0; i < count; i++) {
-            if (f.number == number[i] && !f.data)
-                *value[i] = f.value;
+        for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
+            if (field->number == option[i].message && f.number == option[i].number && !f.data)
+                *option[i].value = f.value;
         }
         if (field->number == MODEL_NORMALIZER && f.number == NORMALIZER_MAP && f.data) {
             model->map = f.data;
@@ -181,22 +181,6 @@ static bool numbers_read(const struct bl_protobuf_field *field, const uint32_t *
         }
     }
     return !damaged;
-}
-
-/* Reads the kind of the model and two options of its training. False: it is damaged. */
-static bool trainer_read(const struct bl_protobuf_field *field, struct model *model)
-{
-    static const uint32_t number[] = {TRAINER_KIND, TRAINER_SUFFIX, TRAINER_FALLBACK};
-    uint64_t *const value[] = {&model->kind, &model->suffix, &model->fallback};
-    return field->data && numbers_read(field, number, value, 3, model);
-}
-
-/* Reads the options of the normalizer. False: it is damaged. */
-static bool model_read_normalizer(const struct bl_protobuf_field *field, struct model *model)
-{
-    static const uint32_t number[] = {NORMALIZER_PREFIX, NORMALIZER_TRIMMED, NORMALIZER_ESCAPED};
-    uint64_t *const value[] = {&model->prefix, &model->trimmed, &model->escaped};
-    return field->data && numbers_read(field, number, value, 3, model);
 }
 
 /* Reads the message of the model. The values before the loop are the defaults of sentencepiece_model.proto. */
@@ -209,10 +193,8 @@ static int model_read(const struct bl_buffer *text, struct model *model, struct 
     *model = (struct model){.kind = UNIGRAM, .prefix = 1, .trimmed = 1, .escaped = 1, .unknown = -1};
     while (whole && protobuf_next(&m, &f, &damaged)) {
         struct piece piece;
-        if (f.number == MODEL_TRAINER)
-            whole = trainer_read(&f, model);
-        else if (f.number == MODEL_NORMALIZER)
-            whole = model_read_normalizer(&f, model);
+        if (f.number == MODEL_TRAINER || f.number == MODEL_NORMALIZER)
+            whole = options_read(&f, model);
         if (f.number != MODEL_PIECE)
             continue;
         whole = f.data && model->count <= BL_VOCABULARY_MAX && model_read_piece(&f, &piece);
@@ -265,16 +247,6 @@ static int pieces_check(struct model *model, struct bl_error *e)
     return code;
 }
 
-/* Whether words can have a space for each U+2581: the model replaces spaces, and no piece has a space. */
-static bool spaces_can_stand(const struct model *model)
-{
-    for (size_t i = 0; i < model->count; i++) {
-        if (memchr(model->piece[i].text, ' ', model->piece[i].size))
-            return false;
-    }
-    return model->escaped;
-}
-
 /* Returns the id of the piece of a byte, such as "<0x0A>", or -1. */
 static int32_t byte_find(const struct model *model, unsigned byte)
 {
@@ -315,33 +287,7 @@ static int rule_read(struct bl_tokenizer *tokenizer, const struct model *model, 
     return code;
 }
 
-/* Adds the pieces that are no normal ones as added tokens. User-defined pieces are found in normalized text, except by
- * Unigram and words, where the model itself finds them; the others are there for a look-up by name alone. */
-static int model_read_added(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_buffer *text,
-                            struct bl_error *e)
-{
-    int code = BL_OK;
-    for (size_t i = 0; i < model->count && !code; i++) {
-        const struct piece *p = &model->piece[i];
-        bool found = p->type == USER && model->kind != UNIGRAM && model->kind != WORD;
-        const struct bl_added_token token = {.id = (int32_t)i, .plain = !found};
-        if (p->type == NORMAL || !bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, text))
-            continue;
-        code = bl_buffer_check(text, e);
-        if (!code && (found || bl_added_find(&tokenizer->raw, text->data, text->size) < 0))
-            code = bl_added_add(found ? &tokenizer->normal : &tokenizer->raw, text->data, text->size, &token, e);
-    }
-    return code;
-}
-
 /* --- Unigram ---------------------------------------------------------------------------------------------------- */
-
-/* Returns the score of a piece as the package has it: a user-defined piece has more than all that its bytes could get
- * otherwise. largest: score of a normal piece. */
-static double piece_score(const struct piece *p, float largest)
-{
-    return p->type == USER ? (double)((float)p->size * largest) - 0.1 : (double)p->score;
-}
 
 /* Builds the model of Unigram. Pieces that no text has stay empty, so that ids remain places in the list. The bytes of
  * pieces are in the vocabulary's buffer, which is reserved first so that pointers to it stay valid. */
@@ -363,7 +309,8 @@ static int unigram_build(struct bl_tokenizer *tokenizer, const struct model *mod
     int code = piece && bl_buffer_reserve(bytes, size + 1) ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < model->count && !code; i++) {
         const struct piece *p = &model->piece[i];
-        piece[i].score = piece_score(p, largest);
+        /* A user-defined piece has more than all that its bytes could get otherwise. */
+        piece[i].score = p->type == USER ? (double)((float)p->size * largest) - 0.1 : (double)p->score;
         if (p->type != NORMAL && p->type != USER)
             continue;
         if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
@@ -399,35 +346,6 @@ static int score_compare(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Adds the pieces that merging makes, in the order of their scores. *count: how many. A model of characters has only
- * pieces of one character. */
-static int vocabulary_read(struct bl_tokenizer *tokenizer, const struct model *model, const struct piece **sorted,
-                           size_t *count, struct bl_error *e)
-{
-    struct bl_buffer decoded = {0};
-    int64_t known;
-    uint32_t point;
-    int code = BL_OK;
-    for (size_t i = 0; i < model->count; i++) {
-        const struct piece *p = &model->piece[i];
-        /* Control, unknown and byte pieces do not result from merging. */
-        bool one = bl_utf8_decode((const char *)p->text, &point) == p->size;
-        if (p->type == NORMAL && (one || model->kind == BPE))
-            sorted[(*count)++] = p;
-    }
-    qsort(sorted, *count, sizeof *sorted, score_compare);
-    for (size_t i = 0; i < *count && !code; i++) {
-        if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)sorted[i]->text, sorted[i]->size, &decoded))
-            continue;
-        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size,
-                                 (int32_t)(sorted[i] - model->piece), &known, e);
-    }
-    if (!code)
-        code = bl_buffer_check(&decoded, e);
-    bl_buffer_free(&decoded);
-    return code;
-}
-
 /* Whether the token is one character of UTF-8. */
 static bool token_is_character(const struct bl_vocabulary *v, size_t token)
 {
@@ -461,16 +379,38 @@ static int priorities_set(const struct bl_vocabulary *v, const struct piece *con
     return BL_OK;
 }
 
-/* Builds the model of BPE, or of characters. */
+/* Builds the model of BPE, or of characters, which has only pieces of one character. */
 static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *model, struct bl_error *e)
 {
     const struct piece **sorted = malloc(model->count * sizeof *sorted);
     size_t count = 0;
     int32_t byte[256];
-    uint32_t *priority = NULL;
+    int64_t known;
+    uint32_t point, *priority = NULL;
+    struct bl_buffer decoded = {0};
+    int code = sorted ? BL_OK : bl_error_memory(e);
+    tokenizer->model = BL_MODEL_BPE;
     for (unsigned i = 0; i < 256; i++)
         byte[i] = model->fallback ? byte_find(model, i) : -1;
-    int code = sorted ? vocabulary_read(tokenizer, model, sorted, &count, e) : bl_error_memory(e);
+    if (code)
+        goto out;
+    /* The pieces that merging makes, in the order of their scores. Control, unknown and byte pieces do not result from
+     * merging. */
+    for (size_t i = 0; i < model->count; i++) {
+        const struct piece *p = &model->piece[i];
+        bool one = bl_utf8_decode((const char *)p->text, &point) == p->size;
+        if (p->type == NORMAL && (one || model->kind == BPE))
+            sorted[count++] = p;
+    }
+    qsort(sorted, count, sizeof *sorted, score_compare);
+    for (size_t i = 0; i < count && !code; i++) {
+        if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)sorted[i]->text, sorted[i]->size, &decoded))
+            continue;
+        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size,
+                                 (int32_t)(sorted[i] - model->piece), &known, e);
+    }
+    if (!code)
+        code = bl_buffer_check(&decoded, e);
     if (!code)
         code = bl_bpe_add_piece_characters(&tokenizer->bpe, &tokenizer->vocabulary, byte,
                                            model->fallback ? -1 : (int32_t)model->unknown, e);
@@ -478,7 +418,8 @@ static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *m
         code = priorities_set(&tokenizer->vocabulary, sorted, count, &priority, e);
     if (!code)
         code = bl_bpe_from_priorities(&tokenizer->bpe, &tokenizer->vocabulary, priority, e);
-    tokenizer->model = BL_MODEL_BPE;
+out:
+    bl_buffer_free(&decoded);
     free(priority);
     free(sorted);
     return code;
@@ -505,12 +446,45 @@ static int words_build(struct bl_tokenizer *tokenizer, const struct model *model
     return code;
 }
 
-/* Returns the split of the model. The package does not split text except for words. For BPE a split at places where no
- * merge goes across gives the same ids, and lets the encoder use its cache of words. */
-static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const struct model *model)
+/* Sets all parts of the tokenizer. The alphabet comes first, since pieces are decoded by it. */
+static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struct bl_error *e)
 {
+    struct bl_buffer decoded = {0};
+    BL_TRY(pieces_check(model, e));
+    /* Words can have a space for each U+2581 if the model replaces spaces, and no piece has a space. */
+    bool spaces = model->escaped;
+    for (size_t i = 0; i < model->count; i++)
+        spaces = spaces && !memchr(model->piece[i].text, ' ', model->piece[i].size);
+    tokenizer->alphabet.kind = spaces ? BL_ALPHABET_SPACES : BL_ALPHABET_TEXT;
+    tokenizer->size = (int64_t)model->count;
+    tokenizer->joins_unknown = !model->fallback;
+    tokenizer->unknown = (int32_t)model->unknown;
+    int code = rule_read(tokenizer, model, e);
+    /* The pieces that are no normal ones are added tokens. User-defined pieces are found in normalized text, except by
+     * Unigram and words, where the model itself finds them; the others are there for a look-up by name alone. */
+    for (size_t i = 0; i < model->count && !code; i++) {
+        const struct piece *p = &model->piece[i];
+        bool found = p->type == USER && model->kind != UNIGRAM && model->kind != WORD;
+        const struct bl_added_token token = {.id = (int32_t)i, .plain = !found};
+        if (p->type == NORMAL || !bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
+            continue;
+        code = bl_buffer_check(&decoded, e);
+        if (!code && (found || bl_added_find(&tokenizer->raw, decoded.data, decoded.size) < 0))
+            code = bl_added_add(found ? &tokenizer->normal : &tokenizer->raw, decoded.data, decoded.size, &token, e);
+    }
+    bl_buffer_free(&decoded);
+    if (!code && model->kind == UNIGRAM)
+        code = unigram_build(tokenizer, model, e);
+    else if (!code && model->kind == WORD)
+        code = words_build(tokenizer, model, e);
+    else if (!code)
+        code = model_build_bpe(tokenizer, model, e);
+    if (code)
+        return code;
+    /* The package does not split text except for words. For BPE a split at places where no merge goes across gives the
+     * same ids, and lets the encoder use its cache of words. */
     struct bl_split split = {.grammar = BL_GRAMMAR_WHOLE};
-    if (model->kind == WORD && tokenizer->alphabet.kind == BL_ALPHABET_SPACES)
+    if (model->kind == WORD && spaces)
         split.kind = BL_SPLIT_SPACES;
     else if (model->kind == WORD)
         split = (struct bl_split){.kind = BL_SPLIT_CHARACTERS,
@@ -519,31 +493,8 @@ static struct bl_split split_choose(const struct bl_tokenizer *tokenizer, const 
                                   .behavior = BL_BEHAVIOR_MERGED_WITH_NEXT};
     else if (model->kind != UNIGRAM && bl_bpe_can_split(&tokenizer->bpe))
         split.kind = BL_SPLIT_MERGES;
-    return split;
-}
-
-/* Sets all parts of the tokenizer. The alphabet comes first, since pieces are decoded by it. */
-static int parts_read(struct bl_tokenizer *tokenizer, struct model *model, struct bl_error *e)
-{
-    struct bl_buffer decoded = {0};
-    BL_TRY(pieces_check(model, e));
-    tokenizer->alphabet.kind = spaces_can_stand(model) ? BL_ALPHABET_SPACES : BL_ALPHABET_TEXT;
-    tokenizer->size = (int64_t)model->count;
-    tokenizer->joins_unknown = !model->fallback;
-    tokenizer->unknown = (int32_t)model->unknown;
-    int code = rule_read(tokenizer, model, e);
-    if (!code)
-        code = model_read_added(tokenizer, model, &decoded, e);
-    bl_buffer_free(&decoded);
-    if (!code && model->kind == UNIGRAM)
-        code = unigram_build(tokenizer, model, e);
-    else if (!code && model->kind == WORD)
-        code = words_build(tokenizer, model, e);
-    else if (!code)
-        code = model_build_bpe(tokenizer, model, e);
-    if (!code)
-        tokenizer->split[tokenizer->splits++] = split_choose(tokenizer, model);
-    return code;
+    tokenizer->split[tokenizer->splits++] = split;
+    return BL_OK;
 }
 
 /* The package splits an unused piece again after merging, which the merges here cannot do, so a model of BPE that has

@@ -126,24 +126,6 @@ static int token_read(struct tekken *t, const struct bl_json_value *item, int64_
     return code;
 }
 
-/* Reads as many tokens as the model has. The rest of the list is for larger vocabularies. */
-static int tekken_read_tokens(struct tekken *t, struct bl_error *e)
-{
-    struct bl_json_value item;
-    /* default_vocab_size includes the special tokens. */
-    int64_t count = t->size - t->specials, rank = 0;
-    int code = BL_OK;
-    for (size_t at = 0; rank < count && !code && bl_json_next(&t->value[VOCAB], &at, &item); rank++) {
-        code = token_read(t, &item, rank, e);
-        if (code)
-            bl_error_prefix(e, "\"vocab\", entry %lld", (long long)rank);
-    }
-    if (!code && rank < count)
-        code = bl_error_set(e, BL_EFAIL, "\"vocab\" has %lld tokens, and the model %lld", (long long)rank,
-                            (long long)count);
-    return code;
-}
-
 /* Adds the special token whose text is in t->text. It stays plain text unless the options ask for special tokens. */
 static int special_add(struct tekken *t, int64_t id, struct bl_error *e)
 {
@@ -155,13 +137,16 @@ static int special_add(struct tekken *t, int64_t id, struct bl_error *e)
     return bl_added_add(&t->tokenizer->raw, t->text.data, t->text.size, &token, e);
 }
 
-/* Adds the special tokens that the file lists. *count: how many. */
-static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
+/* Adds all special tokens: those that the file lists, and then the other ids. A file without a list has the early
+ * special tokens; further ids are named <SPECIAL_n>, as mistral-common names them. */
+static int specials_add(struct tekken *t, struct bl_error *e)
 {
     static const char *const names[] = {"rank", "token_str"};
     struct bl_json_value item, value[2];
+    int64_t count = 0;
+    bool listed = t->value[LISTED].type == BL_JSON_ARRAY;
     int code = BL_OK;
-    for (size_t at = 0; !code && bl_json_next(&t->value[LISTED], &at, &item); ++*count) {
+    for (size_t at = 0; listed && !code && bl_json_next(&t->value[LISTED], &at, &item); count++) {
         int64_t id = -1;
         size_t lone;
         object_find(&item, names, value, 2);
@@ -174,17 +159,8 @@ static int specials_read(struct tekken *t, int64_t *count, struct bl_error *e)
         if (!code)
             code = special_add(t, id, e);
         if (code)
-            bl_error_prefix(e, "\"special_tokens\", entry %lld", (long long)*count);
+            bl_error_prefix(e, "\"special_tokens\", entry %lld", (long long)count);
     }
-    return code;
-}
-
-/* Adds all special tokens. Ids for which the file lists none are named <SPECIAL_n>, as mistral-common names them. */
-static int specials_add(struct tekken *t, struct bl_error *e)
-{
-    int64_t count = 0;
-    bool listed = t->value[LISTED].type == BL_JSON_ARRAY;
-    int code = listed ? specials_read(t, &count, e) : BL_OK;
     for (; count < t->specials && !code; count++) {
         bl_buffer_clear(&t->text);
         if (!listed && count < EARLY_SPECIALS)
@@ -202,15 +178,24 @@ static int specials_add(struct tekken *t, struct bl_error *e)
 static int tekken_read(struct tekken *t, struct bl_error *e)
 {
     struct bl_tokenizer *tokenizer = t->tokenizer;
+    struct bl_json_value item;
     size_t lone;
     if (!value_to_int(&t->value[SIZE], BL_ID_MAX, &t->size) ||
         !value_to_int(&t->value[SPECIALS], t->size, &t->specials))
         return bl_error_set(e, BL_EFAIL, "\"config\" has no default_vocab_size, or no default_num_special_tokens");
-    int code = tekken_read_tokens(t, e);
-    if (!code)
-        code = specials_add(t, e);
-    if (code)
-        return code;
+    /* default_vocab_size includes the special tokens. The rest of the list is for larger vocabularies. */
+    int64_t count = t->size - t->specials, rank = 0;
+    for (size_t at = 0; rank < count && bl_json_next(&t->value[VOCAB], &at, &item); rank++) {
+        int code = token_read(t, &item, rank, e);
+        if (code) {
+            bl_error_prefix(e, "\"vocab\", entry %lld", (long long)rank);
+            return code;
+        }
+    }
+    if (rank < count)
+        return bl_error_set(e, BL_EFAIL, "\"vocab\" has %lld tokens, and the model %lld", (long long)rank,
+                            (long long)count);
+    BL_TRY(specials_add(t, e));
     tokenizer->model = BL_MODEL_BPE;
     tokenizer->size = t->size;
     bl_buffer_clear(&t->text);

@@ -153,33 +153,6 @@ static int encoding_digest(const struct bl_vocabulary *ranks, uint64_t *digest, 
     return BL_OK;
 }
 
-/* Returns the encoding of this name, or NULL. */
-static const struct bl_tiktoken_encoding *encoding_by_name(const char *name)
-{
-    for (size_t i = 0; i < ENCODINGS; i++) {
-        if (strcmp(encodings[i].name, name) == 0)
-            return &encodings[i];
-    }
-    return NULL;
-}
-
-/* Returns the first encoding with these ranks, or NULL. */
-static const struct bl_tiktoken_encoding *encoding_by_digest(uint64_t digest)
-{
-    for (size_t i = 0; i < ENCODINGS; i++) {
-        if (encodings[i].digest == digest)
-            return &encodings[i];
-    }
-    return NULL;
-}
-
-/* Appends all names: "r50k, p50k ... or qwen". */
-static void encoding_list_names(struct bl_buffer *out)
-{
-    for (size_t i = 0; i < ENCODINGS; i++)
-        bl_buffer_printf(out, "%s%s", i == 0 ? "" : i + 1 < ENCODINGS ? ", " : " or ", encodings[i].name);
-}
-
 /* --- .tiktoken ---------------------------------------------------------------------------------------------------- */
 
 /* .tiktoken: a line for each token, with its bytes in base64 and its rank, which is its id. The file has neither the
@@ -223,10 +196,12 @@ static int tiktoken_read_line(struct bl_tokenizer *tokenizer, const char *line, 
     return BL_OK;
 }
 
-/* Adds the tokens of all lines. Messages have the path and the number of the line, from 1. */
+/* Adds the tokens of all lines, and checks that each rank is that of one token; ranks may have gaps. Messages have the
+ * path and the number of the line, from 1. */
 static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_buffer *text, const char *path,
                                struct bl_error *e)
 {
+    const struct bl_vocabulary *v = &tokenizer->vocabulary;
     struct bl_buffer bytes = {0};
     const char *line;
     int code = BL_OK;
@@ -238,15 +213,11 @@ static int tiktoken_read_lines(struct bl_tokenizer *tokenizer, const struct bl_b
             bl_error_prefix(e, "%s:%zu", path, number);
     }
     bl_buffer_free(&bytes);
-    return code;
-}
-
-/* Checks that each rank is that of one token. Ranks may have gaps. */
-static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char *path, struct bl_error *e)
-{
-    const struct bl_vocabulary *v = &tokenizer->vocabulary;
+    if (code)
+        return code;
+    /* The size of the tokenizer is known only after all lines. */
     uint8_t *taken = calloc((size_t)tokenizer->size + 1, 1);
-    int code = taken ? BL_OK : bl_error_memory(e);
+    code = taken ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < v->count && !code; i++) {
         int32_t rank = v->token[i].id;
         if (taken[rank]++)
@@ -260,7 +231,9 @@ static int tiktoken_check_ranks(const struct bl_tokenizer *tokenizer, const char
 static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct bl_error *e)
 {
     struct bl_buffer names = {0};
-    encoding_list_names(&names);
+    /* "r50k, p50k ... or qwen". */
+    for (size_t i = 0; i < ENCODINGS; i++)
+        bl_buffer_printf(&names, "%s%s", i == 0 ? "" : i + 1 < ENCODINGS ? ", " : " or ", encodings[i].name);
     int code = bl_buffer_check(&names, e);
     if (!code && pattern)
         code = bl_error_set(e, BL_EUSAGE, "--pattern '%s' is unknown: use %s, or a regular expression", pattern,
@@ -274,39 +247,12 @@ static int tiktoken_refuse_pattern(const char *path, const char *pattern, struct
     return code;
 }
 
-/* Whether the pattern looks like the name of an encoding: a typing error in a name must not become an expression, which
- * would match hardly any text. */
-static bool pattern_is_name(const char *pattern)
-{
-    return strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(pattern);
-}
-
-/* Adds the tokens of one entry, such as <|reserved_200013|> to <|reserved_201087|>. */
-static int tiktoken_add_specials(struct bl_tokenizer *tokenizer, const struct bl_specials *specials, struct bl_error *e)
-{
-    struct bl_buffer text = {0};
-    int code = BL_OK;
-    for (int32_t i = 0; i < specials->count && !code; i++) {
-        /* A special token that is not searched for is still an added token, so that its name has an id. */
-        struct bl_added_token token = {.id = specials->id + i, .plain = !tokenizer->special};
-        bl_buffer_clear(&text);
-        bl_buffer_text(&text, specials->begin);
-        if (specials->end)
-            bl_buffer_printf(&text, "%d%s", specials->first + i, specials->end);
-        code = bl_buffer_check(&text, e);
-        if (!code)
-            code = bl_added_add(&tokenizer->raw, text.data, text.size, &token, e);
-        bl_tokenizer_count(tokenizer, token.id);
-    }
-    bl_buffer_free(&text);
-    return code;
-}
-
 /* Applies the pattern and normal form of the encoding. Its special tokens are added only where the file has the
  * encoding's ranks: otherwise their ids could be those of other tokens. */
 static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktoken_encoding *encoding, uint64_t digest,
                           struct bl_error *e)
 {
+    struct bl_buffer text = {0};
     int code = BL_OK;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = encoding->grammar};
     /* NFC as of Unicode 16, whatever version the machine has. */
@@ -314,9 +260,23 @@ static int tiktoken_apply(struct bl_tokenizer *tokenizer, const struct bl_tiktok
         tokenizer->normalizer[tokenizer->normalizers++].form = BL_NFC_16;
     if (encoding->digest != digest)
         return BL_OK;
-    /* The list ends with an entry without a text. */
-    for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++)
-        code = tiktoken_add_specials(tokenizer, s, e);
+    /* The list ends with an entry without a text. One entry has several tokens, such as <|reserved_200013|> to
+     * <|reserved_201087|>. */
+    for (const struct bl_specials *s = encoding->specials; s->begin && !code; s++) {
+        for (int32_t i = 0; i < s->count && !code; i++) {
+            /* A special token that is not searched for is still an added token, so that its name has an id. */
+            struct bl_added_token token = {.id = s->id + i, .plain = !tokenizer->special};
+            bl_buffer_clear(&text);
+            bl_buffer_text(&text, s->begin);
+            if (s->end)
+                bl_buffer_printf(&text, "%d%s", s->first + i, s->end);
+            code = bl_buffer_check(&text, e);
+            if (!code)
+                code = bl_added_add(&tokenizer->raw, text.data, text.size, &token, e);
+            bl_tokenizer_count(tokenizer, token.id);
+        }
+    }
+    bl_buffer_free(&text);
     return code;
 }
 
@@ -328,15 +288,18 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
     uint64_t digest = 0;
     int code = tiktoken_read_lines(tokenizer, text, path, e);
     if (!code)
-        /* The size of the tokenizer is known only after all lines. */
-        code = tiktoken_check_ranks(tokenizer, path, e);
-    if (!code)
         code = encoding_digest(&tokenizer->vocabulary, &digest, e);
     if (code)
         return code;
-    const struct bl_tiktoken_encoding *encoding = pattern ? encoding_by_name(pattern) : encoding_by_digest(digest);
-    /* Without a pattern there are no words to merge in, so the user has to give one. */
-    if (!encoding && (!pattern || pattern_is_name(pattern)))
+    const struct bl_tiktoken_encoding *encoding = NULL;
+    for (size_t i = 0; i < ENCODINGS && !encoding; i++) {
+        if (pattern ? strcmp(encodings[i].name, pattern) == 0 : encodings[i].digest == digest)
+            encoding = &encodings[i];
+    }
+    /* Without a pattern there are no words to merge in, so the user has to give one. A pattern that looks like the name
+     * of an encoding is refused, too: a typing error in a name must not become an expression, which would match hardly
+     * any text. */
+    if (!encoding && (!pattern || strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(pattern)))
         return tiktoken_refuse_pattern(path, pattern, e);
     tokenizer->model = BL_MODEL_BPE;
     code = bl_bpe_from_ranks(&tokenizer->bpe, &tokenizer->vocabulary, e);
@@ -359,60 +322,47 @@ int bl_tokenizer_read_tiktoken(struct bl_tokenizer *tokenizer, const struct bl_b
 
 #define END_OF_TEXT "<|endoftext|>"
 
-/* Reads merges.txt, whose first line may be "#version: 0.2". A merge is two tokens with a space between them. */
-static int gpt2_read_merges(struct bl_tokenizer *tokenizer, struct bl_merges *merges, const struct bl_buffer *text,
-                            const char *path, struct bl_error *e)
-{
-    const char *line;
-    int code = BL_OK;
-    size_t at = 0, size;
-    for (size_t number = 1; !code && bl_text_next_line(text->data, text->size, &at, &line, &size); number++) {
-        /* The place is the line number in messages. */
-        merges->place = number;
-        if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
-            continue;
-        code = bl_merges_add_line(merges, line, size, e);
-    }
-    if (!code)
-        code = bl_merges_finish(merges, e);
-    if (code) {
-        bl_error_prefix(e, "%s:%zu", path, merges->place);
-        return code;
-    }
-    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, merges->merge, merges->count, 0, false, e);
-    if (code)
-        bl_error_prefix(e, "%s", path);
-    return code;
-}
-
-/* Reads the names of vocab.json and opens the merges, which look up tokens by their names. The caller knows that the
- * text is a JSON object. */
-static int gpt2_read_vocabulary(struct bl_tokenizer *tokenizer, struct bl_merges *merges, struct bl_vocabulary *names,
-                                const struct bl_buffer *text, struct bl_error *e)
-{
-    struct bl_json_value object = {.type = BL_JSON_OBJECT, .text = memchr(text->data, '{', text->size)};
-    object.size = (size_t)(text->data + text->size - object.text);
-    BL_TRY(bl_names_read(names, &object, e));
-    return bl_merges_open(merges, tokenizer, names, e);
-}
-
 /* The files have no list of special tokens: <|endoftext|> is the only one, if the vocabulary has it. */
 int bl_tokenizer_read_gpt2(struct bl_tokenizer *tokenizer, const struct bl_buffer *vocab, const char *vocab_path,
                            const struct bl_buffer *merges, const char *merges_path, struct bl_error *e)
 {
     struct bl_vocabulary names = {0};
     struct bl_merges list = {0};
+    const char *line;
+    size_t at = 0, size;
     tokenizer->alphabet.kind = BL_ALPHABET_BYTES;
     tokenizer->model = BL_MODEL_BPE;
     tokenizer->split[tokenizer->splits++] = (struct bl_split){.grammar = BL_GRAMMAR_GPT2};
-    int code = gpt2_read_vocabulary(tokenizer, &list, &names, vocab, e);
+    /* The caller knows that the text is a JSON object. */
+    struct bl_json_value object = {.type = BL_JSON_OBJECT, .text = memchr(vocab->data, '{', vocab->size)};
+    object.size = (size_t)(vocab->data + vocab->size - object.text);
+    int code = bl_names_read(&names, &object, e);
+    /* The merges look up tokens by their names. */
+    if (!code)
+        code = bl_merges_open(&list, tokenizer, &names, e);
     if (code) {
         bl_error_prefix(e, "%s", vocab_path);
         goto out;
     }
-    code = gpt2_read_merges(tokenizer, &list, merges, merges_path, e);
-    if (code)
+    /* A merge is two tokens with a space between them. The first line may be "#version: 0.2". */
+    for (size_t number = 1; !code && bl_text_next_line(merges->data, merges->size, &at, &line, &size); number++) {
+        /* The place is the line number in messages. */
+        list.place = number;
+        if (number == 1 && size >= 8 && !memcmp(line, "#version", 8))
+            continue;
+        code = bl_merges_add_line(&list, line, size, e);
+    }
+    if (!code)
+        code = bl_merges_finish(&list, e);
+    if (code) {
+        bl_error_prefix(e, "%s:%zu", merges_path, list.place);
         goto out;
+    }
+    code = bl_bpe_from_merges(&tokenizer->bpe, &tokenizer->vocabulary, list.merge, list.count, 0, false, e);
+    if (code) {
+        bl_error_prefix(e, "%s", merges_path);
+        goto out;
+    }
     code = bl_tokenizer_warn_missing_tokens(tokenizer, &names, NULL, e);
     /* A vocabulary of another model may not have it. */
     int64_t end = bl_names_find(&names, END_OF_TEXT, strlen(END_OF_TEXT));
@@ -464,14 +414,6 @@ static bool cache_append_place(const struct cache_place *places, size_t count, s
     return false;
 }
 
-/* Appends the folder of a repository: "models--OWNER--NAME". */
-static void cache_append_repository(const char *name, struct bl_buffer *out)
-{
-    bl_buffer_text(out, "/models--");
-    for (; *name; name++)
-        bl_buffer_text(out, *name == '/' ? "--" : (const char[]){*name, '\0'});
-}
-
 /* Finds the folder of a repository at the revision main. A cache without it is no error, but one whose refs/main is no
  * name of a revision is. folder has some path of the cache also if nothing is found, for messages. */
 static int repository_find(const char *name, struct bl_buffer *folder, bool *found, struct bl_error *e)
@@ -487,7 +429,10 @@ static int repository_find(const char *name, struct bl_buffer *folder, bool *fou
     bl_buffer_clear(folder);
     if (!name_is_repository(name) || !cache_append_place(places, sizeof places / sizeof *places, folder))
         return BL_OK;
-    cache_append_repository(name, folder);
+    /* The folder of a repository: "models--OWNER--NAME". */
+    bl_buffer_text(folder, "/models--");
+    for (; *name; name++)
+        bl_buffer_text(folder, *name == '/' ? "--" : (const char[]){*name, '\0'});
     /* The folder of the repository, to which refs/main and then snapshots/ are appended. */
     size_t size = folder->size;
     bl_buffer_text(folder, "/refs/main");

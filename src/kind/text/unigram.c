@@ -22,7 +22,7 @@
 #define PENALTY 10.0
 
 /* Orders entries by their bytes, as a trie is built, and of equal entries the highest value first, which is the last
- * id: entries_remove_equal keeps the first. */
+ * id: bl_unigram_build keeps the first. */
 static int unigram_compare_entries(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
@@ -30,36 +30,6 @@ static int unigram_compare_entries(const void *a, const void *b)
     if (order || x->size != y->size)
         return order ? order : (x->size > y->size) - (x->size < y->size);
     return (x->value < y->value) - (x->value > y->value);
-}
-
-/* Sorts the entries and removes all but the first of equal ones. Returns how many are left. */
-static size_t entries_remove_equal(struct bl_trie_entry *entry, size_t count)
-{
-    size_t kept = 0;
-    qsort(entry, count, sizeof *entry, unigram_compare_entries);
-    for (size_t i = 0; i < count; i++) {
-        bool equal = kept && entry[kept - 1].size == entry[i].size &&
-                     !memcmp(entry[kept - 1].bytes, entry[i].bytes, entry[i].size);
-        if (!equal)
-            entry[kept++] = entry[i];
-    }
-    return kept;
-}
-
-/* Finds the ids of the pieces "<0x00>" to "<0xFF>"; -1: there is no such piece. Unknown text becomes bytes only where
- * all bytes of it have pieces. */
-static int unigram_find_bytes(struct bl_unigram *model, struct bl_error *e)
-{
-    char text[8];
-    model->byte = malloc(256 * sizeof *model->byte);
-    if (!model->byte)
-        return bl_error_memory(e);
-    for (unsigned i = 0; i < 256; i++) {
-        snprintf(text, sizeof text, "<0x%02X>", i);
-        uint32_t id = bl_trie_find(&model->trie, text, 6);
-        model->byte[i] = id == BL_TRIE_NONE ? -1 : (int32_t)id;
-    }
-    return BL_OK;
 }
 
 /* Ids of empty pieces stay without an entry: they never occur in a text. */
@@ -80,10 +50,32 @@ int bl_unigram_build(struct bl_unigram *model, const struct bl_unigram_piece *pi
             entry[used++] = (struct bl_trie_entry){
                 .bytes = pieces[i].bytes, .size = (uint32_t)pieces[i].size, .value = (uint32_t)i};
     }
-    if (!code)
-        code = bl_trie_build(&model->trie, entry, entries_remove_equal(entry, used), e);
+    if (!code) {
+        size_t kept = 0;
+        qsort(entry, used, sizeof *entry, unigram_compare_entries);
+        for (size_t i = 0; i < used; i++) {
+            bool equal = kept && entry[kept - 1].size == entry[i].size &&
+                         !memcmp(entry[kept - 1].bytes, entry[i].bytes, entry[i].size);
+            if (!equal)
+                entry[kept++] = entry[i];
+        }
+        code = bl_trie_build(&model->trie, entry, kept, e);
+    }
     free(entry);
-    return code || !fallback ? code : unigram_find_bytes(model, e);
+    if (code || !fallback)
+        return code;
+    /* The ids of the pieces "<0x00>" to "<0xFF>"; -1: there is no such piece. Unknown text becomes bytes only where all
+     * bytes of it have pieces. */
+    model->byte = malloc(256 * sizeof *model->byte);
+    if (!model->byte)
+        return bl_error_memory(e);
+    for (unsigned i = 0; i < 256; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", i);
+        uint32_t id = bl_trie_find(&model->trie, text, 6);
+        model->byte[i] = id == BL_TRIE_NONE ? -1 : (int32_t)id;
+    }
+    return BL_OK;
 }
 
 void bl_unigram_free(struct bl_unigram *model)
@@ -106,16 +98,6 @@ static inline bool node_improve(const struct bl_unigram *model, struct bl_unigra
     return true;
 }
 
-/* The same for an unknown character. In SentencePiece that sum is of 32 bits before the comparison; the difference that
- * is returned to node_improve gives the same sum again. */
-static bool node_improve_unknown(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end)
-{
-    double score = model->lowest - PENALTY;
-    if (model->single)
-        score = (float)((float)score + (float)node[begin].score) - node[begin].score;
-    return node_improve(model, node, begin, end, score, model->unknown);
-}
-
 /* Finds the best segmentation of the bytes before each byte where a character ends. BL_EDATA: a character is unknown,
  * and the model has no unknown token. */
 static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *node, const uint8_t *word, size_t size,
@@ -136,7 +118,14 @@ static int nodes_find(const struct bl_unigram *model, struct bl_unigram_node *no
             node_improve(model, node, begin, i, model->score[trie[at].value], (int32_t)trie[at].value);
             single = single || i == begin + bytes;
         }
-        if (!single && node_improve_unknown(model, node, begin, begin + bytes) && model->unknown < 0)
+        if (single)
+            continue;
+        /* An unknown character. In SentencePiece the sum is of 32 bits before the comparison; the difference that is
+         * given to node_improve gives the same sum again. */
+        double score = model->lowest - PENALTY;
+        if (model->single)
+            score = (float)((float)score + (float)node[begin].score) - node[begin].score;
+        if (node_improve(model, node, begin, begin + bytes, score, model->unknown) && model->unknown < 0)
             return bl_error_set(e, BL_EDATA, "U+%04X is not in the tokenizer's vocabulary, which has no unknown token",
                                 (unsigned)point);
     }

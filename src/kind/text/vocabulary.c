@@ -182,24 +182,11 @@ static bool decode_bytes(const char *text, size_t size, struct bl_buffer *out)
     return true;
 }
 
-/* Appends the text with a space for each U+2581. False: the text has a space, which no word has as itself. */
-static bool decode_spaces(const char *text, size_t size, struct bl_buffer *out)
-{
-    static const size_t mark = sizeof BL_METASPACE - 1;
-    if (memchr(text, ' ', size))
-        return false;
-    for (size_t at = 0; at < size;) {
-        bool space = size - at >= mark && !memcmp(text + at, BL_METASPACE, mark);
-        bl_buffer_byte(out, space ? ' ' : text[at]);
-        at += space ? mark : 1;
-    }
-    return true;
-}
-
 /* The suffix is written in the file's alphabet, so it is removed before decoding and becomes BL_WORD_END behind it.
  * With a suffix, a token that has the byte FF could be taken for the end of a word, and is refused. */
 bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, size_t size, struct bl_buffer *out)
 {
+    static const size_t mark = sizeof BL_METASPACE - 1;
     /* last: the token ends a word. */
     size_t suffix = strlen(alphabet->suffix);
     bool last = suffix && size >= suffix && !memcmp(text + size - suffix, alphabet->suffix, suffix), known = true;
@@ -207,10 +194,16 @@ bool bl_alphabet_decode(const struct bl_alphabet *alphabet, const char *text, si
     bl_buffer_clear(out);
     if (alphabet->kind == BL_ALPHABET_BYTES)
         known = decode_bytes(text, size, out);
-    else if (alphabet->kind == BL_ALPHABET_SPACES)
-        known = decode_spaces(text, size, out);
-    else
+    else if (alphabet->kind == BL_ALPHABET_TEXT)
         bl_buffer_append(out, text, size);
+    else
+        known = !memchr(text, ' ', size); /* no word has a space as itself */
+    /* U+2581 becomes a space. */
+    for (size_t at = 0; alphabet->kind == BL_ALPHABET_SPACES && known && at < size;) {
+        bool space = size - at >= mark && !memcmp(text + at, BL_METASPACE, mark);
+        bl_buffer_byte(out, space ? ' ' : text[at]);
+        at += space ? mark : 1;
+    }
     /* A byte FF in the token itself is not the end of a word. */
     if (suffix && out->size && memchr(out->data, BL_WORD_END, out->size))
         return false;

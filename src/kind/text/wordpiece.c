@@ -80,17 +80,6 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
     return -1;
 }
 
-/* Whether the word has more characters than the model takes. A word with fewer bytes than that needs no counting. */
-static bool word_is_long(const struct bl_wordpiece *model, const uint8_t *word, size_t size)
-{
-    size_t characters = 0;
-    if (size <= model->characters)
-        return false;
-    for (size_t i = 0; i < size && characters <= model->characters; i++)
-        characters += bl_utf8_begins((char)word[i]);
-    return characters > model->characters;
-}
-
 /* Replaces the ids of the word, those from number count on, by the unknown one. */
 static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
@@ -101,8 +90,11 @@ static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count,
 int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scratch, const uint8_t *word, size_t size,
                         struct bl_ids *ids, struct bl_error *e)
 {
-    size_t count = ids->count, prefix = model->prefix_size;
-    if (word_is_long(model, word, size))
+    size_t count = ids->count, prefix = model->prefix_size, characters = 0;
+    /* A word with no more bytes than the model takes characters needs no counting. */
+    for (size_t i = 0; size > model->characters && i < size && characters <= model->characters; i++)
+        characters += bl_utf8_begins((char)word[i]);
+    if (characters > model->characters)
         return wordpiece_add_unknown(model, count, ids, e);
     bl_buffer_clear(scratch);
     bl_buffer_append(scratch, model->prefix, prefix);
