@@ -218,16 +218,16 @@ struct cat {
 
 static const struct bl_option table[] = {
     BL_OPTION_STRING("field", struct cat, field, BL_AFFECTS_NOTHING,
-                     "which one; required where the dataset has several", .placeholder = "NAME"),
+                     "the field to write; required if the dataset has several", .placeholder = "NAME"),
     BL_OPTION_CHOICE("as", struct cat, as, form_names, BL_AFFECTS_NOTHING,
                      "the form; auto: wav for sound, text for tokens if their tokenizer is bytes or given, else ids, "
                      "one a line; npy for "
                      "all else"),
     BL_OPTION_STRING("tokenizer", struct cat, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to decode them to text", .placeholder = "FILE"),
+                     "the tokenizer that made the tokens, to decode them to text", .placeholder = "FILE"),
     BL_OPTION_STRING("steps", struct cat, steps, BL_AFFECTS_NOTHING,
                      "only steps A to B - 1, from 0; either may be left out", .placeholder = "A..B"),
-    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this one, as a single picture with --as png"),
+    BL_OPTION_INT("step", struct cat, step, BL_AFFECTS_NOTHING, "only this step, as a single picture with --as png"),
     BL_OPTION_STRING("output", struct cat, output, BL_AFFECTS_NOTHING,
                      "the file to write, or the directory of pictures [standard output]", .letter = 'o',
                      .placeholder = "FILE"),
@@ -266,7 +266,7 @@ static int output_check(const struct cat *c, enum sequence_form form, struct bl_
     if (c->tokenizer && form != FORM_TEXT)
         return bl_error_set(e, BL_EUSAGE, "--tokenizer is for --as text");
     if (!c->output && !forms[form].is_text && isatty(STDOUT_FILENO))
-        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
+        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, which cannot show %s: use -o FILE",
                             form_names[form]);
     return is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
 }

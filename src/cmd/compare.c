@@ -161,7 +161,7 @@ static const struct bl_option T_table[] = {
 /* Options of the output. */
 static const struct bl_option table[] = {
     BL_OPTION_BYTES("step-bytes", struct comparing, step_bytes, BL_AFFECTS_NOTHING,
-                    "bytes of a step, by which the bytes of all blocks are shown", .min = 1),
+                    "bytes per step, to show also the bytes of all blocks", .min = 1),
     BL_OPTION_FLAG("json", struct comparing, json, BL_AFFECTS_NOTHING, "the table as JSON"),
     {0},
 };
@@ -292,16 +292,15 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
 int bl_cmd_compare(int argc, char **argv)
 {
     struct comparing c = {0};
-    struct bl_cmd cmd = {
-        .name = "compare",
-        .usage = "-T N[,N...] [options] TABLE...\n"
-                 "       bload compare -T N[,N...] [options] --lengths FILE\n"
-                 "\n"
-                 "Plans the same sequences by every strategy and fill, and shows blocks, padding, deletions, and who\n"
-                 "meets again under the next seed side by side.",
-        .usual = "T oversize lengths world-size batch-size json",
-        .examples = "-T longest sequences.tsv\n"
-                    "-T 64,128,256 --world-size 8 --lengths lengths.txt"};
+    struct bl_cmd cmd = {.name = "compare",
+                         .usage = "-T N[,N...] [options] TABLE...\n"
+                                  "       bload compare -T N[,N...] [options] --lengths FILE\n"
+                                  "\n"
+                                  "Plans the same sequences by every strategy and fill, and shows blocks, padding,\n"
+                                  "deletions and the pair repeat rate under the next seed side by side.",
+                         .usual = "T oversize lengths world-size batch-size json",
+                         .examples = "-T longest sequences.tsv\n"
+                                     "-T 64,128,256 --world-size 8 --lengths lengths.txt"};
     const struct bl_option_group groups[] = {
         {"Lengths", bl_length_source_options, &c.lengths},
         {"Subset", bl_subset_option_table, &c.lengths.subset},

@@ -90,9 +90,8 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
     struct bl_buffer to = {0};
     int code = bl_state_recorded(dir, "to", &to, e);
     if (!code && to.size)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
-                         dir, to.data);
+        code = bl_error_set(
+            e, BL_EFAIL, "%s is an unfinished export to %s: run the same bload export command to resume", dir, to.data);
     bl_buffer_free(&to);
     return code;
 }
@@ -121,10 +120,10 @@ static const struct bl_option table[] = {
     BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct exporting, request.compress,
                      BL_AFFECTS_NOTHING, "compress each file of mds", .initial = "none"),
     BL_OPTION_STRING("field", struct exporting, request.field, BL_AFFECTS_NOTHING,
-                     "of megatron: the field with the tokens [the only one with an integer a step]",
+                     "with --to megatron: the field with the tokens [the only one with an integer a step]",
                      .placeholder = "NAME"),
     BL_OPTION_FLAG("ids", struct exporting, request.ids, BL_AFFECTS_NOTHING,
-                   "of mds, webdataset and energon: also the ids of the sequences in each block, as JSON"),
+                   "with --to mds, webdataset or energon: also write the ids of the sequences in each block, as JSON"),
     BL_OPTION_FLAG("json", struct exporting, json, BL_AFFECTS_NOTHING,
                    "print the export as bload info --json does, once it is complete"),
     {0},
@@ -207,7 +206,7 @@ int bl_cmd_export(int argc, char **argv)
                          .usage = "--to FORMAT [options] DIR -o DIR2\n"
                                   "\n"
                                   "Writes the blocks of a finished dataset, or of a view, in a format that other\n"
-                                  "loaders read. A run that was stopped goes on where it was.",
+                                  "loaders read. The same command resumes an interrupted run.",
                          .usual = "to output shard-size task jobs",
                          .examples = "dataset --to webdataset -o tars\n"
                                      "dataset --to mds --compress zstd -o mds",

@@ -50,15 +50,18 @@ struct find {
 /* The options that choose and print. `only` names an option without which another one has no meaning. */
 static const struct bl_option table[] = {
     BL_OPTION_INT("step", struct find, step, BL_AFFECTS_NOTHING,
-                  "in the place of ids: all that the ranks read in this step of the epoch, from 0", .only = "epoch"),
+                  "instead of ids: show what all ranks read in this step of the epoch, from 0", .only = "epoch"),
     BL_OPTION_FLAG("json", struct find, json, BL_AFFECTS_NOTHING, "print JSON, an object a line"),
-    BL_OPTION_FLAG("text", struct find, text, BL_AFFECTS_NOTHING, "also the text of what was found, its first lines"),
+    BL_OPTION_FLAG("text", struct find, text, BL_AFFECTS_NOTHING,
+                   "also show the first lines of the text of what was found"),
     BL_OPTION_INT("lines", struct find, lines, BL_AFFECTS_NOTHING, "lines of text, of 160 characters at most",
                   .initial = "4", .min = 1, .max = 1000000, .only = "text"),
     BL_OPTION_STRING("tokenizer", struct find, tokenizer, BL_AFFECTS_NOTHING,
-                     "that which made the tokens, to decode them to text", .placeholder = "FILE", .only = "text"),
+                     "the tokenizer that made the tokens, to decode them to text", .placeholder = "FILE",
+                     .only = "text"),
     BL_OPTION_STRING("field", struct find, field, BL_AFFECTS_NOTHING,
-                     "that of the text [the first with ids of a tokenizer]", .placeholder = "NAME", .only = "text"),
+                     "the field of the text [the first with ids of a tokenizer]", .placeholder = "NAME",
+                     .only = "text"),
     {0},
 };
 
@@ -69,32 +72,31 @@ static const char *const deal_names[] = {"blocks", "batches", NULL};
  */
 static const struct bl_option training_table[] = {
     BL_OPTION_INT("epoch", struct bl_training, epoch, BL_AFFECTS_NOTHING,
-                  "of a training run, from 0: also the step, the rank and the place in its batch"),
+                  "epoch of a training run, from 0: show also the step, the rank and the place in the batch"),
     BL_OPTION_INT("world-size", struct bl_training, world_size, BL_AFFECTS_NOTHING,
                   "ranks of the run [those that the blocks were packed for]", .min = 1, .only = "epoch"),
     BL_OPTION_INT("batch-size", struct bl_training, batch_size, BL_AFFECTS_NOTHING,
                   "blocks per rank and step [as packed]", .min = 1, .only = "epoch"),
-    BL_OPTION_UINT("seed", struct bl_training, seed, BL_AFFECTS_NOTHING, "of the sampler", .initial = "0",
+    BL_OPTION_UINT("seed", struct bl_training, seed, BL_AFFECTS_NOTHING, "seed of the sampler", .initial = "0",
                    .only = "epoch"),
     BL_OPTION_FLAG("shuffle", struct bl_training, is_shuffled, BL_AFFECTS_NOTHING,
                    "whether the sampler shuffles; --shuffle=no: blocks keep their order", .initial = "true",
                    .only = "epoch"),
     BL_OPTION_CHOICE("remainder", struct bl_training, remainder, remainder_names, BL_AFFECTS_NOTHING,
-                     "of the sampler: what happens to blocks that do not fill a step", .initial = "error",
-                     .only = "epoch"),
+                     "what the sampler does with blocks that do not fill a step", .initial = "error", .only = "epoch"),
     BL_OPTION_INT("consumed", struct bl_training, consumed, BL_AFFECTS_NOTHING,
                   "blocks of the epoch that the run had consumed before it was resumed, as the sampler's state has it: "
                   "steps count from there",
                   .initial = "0", .only = "epoch"),
     BL_OPTION_CHOICE("deal", struct bl_training, deal, deal_names, BL_AFFECTS_NOTHING,
-                     "how the blocks of a step go to the ranks: blocks, as samplers with a rank; batches, as "
+                     "how the blocks of a step go to the ranks: blocks, like samplers with a rank; batches, like "
                      "Accelerate and the Trainer of Transformers",
                      .initial = "blocks", .only = "epoch"),
     BL_OPTION_INT("window", struct bl_training, window, BL_AFFECTS_NOTHING,
                   "blocks of the windows by which a BlockDataset composes epochs without plans", .min = 1,
                   .only = "epoch"),
-    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "of the windows", .initial = "0",
-                   .only = "window"),
+    BL_OPTION_UINT("window-seed", struct bl_training, window_seed, BL_AFFECTS_NOTHING, "seed of the windows",
+                   .initial = "0", .only = "window"),
     {0},
 };
 

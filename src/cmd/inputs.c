@@ -42,7 +42,7 @@ static const struct bl_option table[] = {
                      "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
                      .placeholder = "EXTENSION,..."),
     BL_OPTION_STRING("columns", struct bl_inputs, columns, BL_AFFECTS_LENGTHS,
-                     "what columns of lists are to be called: path=file_name,label=class",
+                     "other names for columns of lists: path=file_name,label=class takes the path from file_name",
                      .placeholder = "NAME=COLUMN,...", .unlisted = true),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
@@ -61,15 +61,15 @@ static const struct bl_option table[] = {
                     .min = 1),
     BL_OPTION_STRING(
         "spool", struct bl_inputs, spool, BL_AFFECTS_NOTHING,
-        "where tokens and inflated arrays wait to be packed; the default of pack is a folder in its output",
+        "folder for tokens and inflated arrays until they are packed; by default pack uses a folder in its output",
         .placeholder = "DIR"),
     BL_OPTION_PATH("attributes", struct bl_inputs, attributes.path, BL_AFFECTS_NOTHING,
                    "a CSV or TSV with a row for each sequence, joined by id; numeric columns become tensors [n,S]",
                    .placeholder = "FILE"),
     BL_OPTION_STRING("attributes-id", struct bl_inputs, attributes.id, BL_AFFECTS_LENGTHS,
-                     "its column of ids [id, else the first]", .placeholder = "COLUMN"),
+                     "column of ids of --attributes [id, else the first]", .placeholder = "COLUMN"),
     BL_OPTION_STRING("attributes-columns", struct bl_inputs, attributes.columns, BL_AFFECTS_LENGTHS,
-                     "its columns to join [all others]", .placeholder = "A,B"),
+                     "columns of --attributes to join [all others]", .placeholder = "A,B"),
     BL_OPTION_STRING(
         "attributes-members", struct bl_inputs, attributes_members, BL_AFFECTS_LENGTHS,
         "instead of a table: these members of each sample in a tar; the values of .json, the text of others",
@@ -437,9 +437,10 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
     }
     for (int i = 0; i < inputs->set.files.ignored_count; i++) {
         if (strcmp(inputs->set.files.ignored[i].extension, ".parquet") == 0)
-            return bl_error_set(e, BL_EFAIL,
-                                "no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns "
-                                "text | bload pack -");
+            return bl_error_set(
+                e, BL_EFAIL,
+                "no inputs: bload reads Parquet as lines of JSON: python3 -m bload.parquet FOLDER --columns "
+                "text | bload pack -");
     }
     if (!kind)
         return bl_error_set(e, BL_EFAIL,

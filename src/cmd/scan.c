@@ -64,9 +64,10 @@ static const struct bl_option table[] = {
     BL_OPTION_FLAG("parents", struct bl_scan_cmd, parents, BL_AFFECTS_NOTHING,
                    "also make missing directories above that of --task and --spool; without it they are an error",
                    .command_line_only = true),
-    BL_OPTION_FLAG("json", struct bl_scan_cmd, json, BL_AFFECTS_NOTHING,
-                   "print what the table has as JSON; it needs -o FILE, since the table goes to standard output else",
-                   .command_line_only = true),
+    BL_OPTION_FLAG(
+        "json", struct bl_scan_cmd, json, BL_AFFECTS_NOTHING,
+        "print a summary of the table as JSON; needs -o FILE, since the table goes to standard output otherwise",
+        .command_line_only = true),
     {0},
 };
 

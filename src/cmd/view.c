@@ -86,11 +86,12 @@ static const char *const mix_names[] = {"batch", "random", NULL};
 static const struct bl_option table[] = {
     BL_OPTION_STRING("output", struct viewing, request.output, BL_AFFECTS_NOTHING,
                      "the directory of the view; required", .letter = 'o', .placeholder = "VIEW"),
-    BL_OPTION_CUSTOM("levels", &levels_type, struct levels, struct viewing, levels, BL_AFFECTS_PLAN,
-                     "instead of -T: a view for each of these T, VIEW/T-8192 and so on, with every sequence in the "
-                     "smallest that holds it, and T times the batch size the same; VIEW/levels.tsv lists them"),
+    BL_OPTION_CUSTOM(
+        "levels", &levels_type, struct levels, struct viewing, levels, BL_AFFECTS_PLAN,
+        "instead of -T: make a view for each of these T, as VIEW/T-8192; each sequence goes to the smallest T that "
+        "holds it, and T times the batch size is the same; VIEW/levels.tsv lists the views"),
     BL_OPTION_INT("epochs", struct viewing, request.epochs, BL_AFFECTS_PLAN,
-                  "make so many plans, with the seeds from --seed on, all with the same number of blocks",
+                  "make this many plans, with the seeds from --seed on, all with the same number of blocks",
                   .initial = "1", .min = 1, .max = 100000),
     BL_OPTION_INT("sequence-slots", struct viewing, request.sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
@@ -105,12 +106,12 @@ static const struct bl_option mix_table[] = {
                      "batch: a block holds sequences of one source, and each global batch has the sources' shares; "
                      "random: sequences of all sources are drawn together",
                      .initial = "batch"),
-    BL_OPTION_INT("epoch-steps", struct viewing, request.epoch_steps, BL_AFFECTS_PLAN,
-                  "steps of an epoch's blocks, rounded up to whole steps of all ranks [until the first source would "
-                  "begin again]",
-                  .min = 1),
+    BL_OPTION_INT(
+        "epoch-steps", struct viewing, request.epoch_steps, BL_AFFECTS_PLAN,
+        "steps of an epoch's blocks, rounded up to whole steps of all ranks [until the first source is used up]",
+        .min = 1),
     BL_OPTION_INT("repeat-max", struct viewing, request.repeat_max, BL_AFFECTS_PLAN,
-                  "refuse to go through a source more often than this in all epochs [any number]", .min = 1,
+                  "refuse plans that use a source more often than this in all epochs [any number]", .min = 1,
                   .max = 1000000),
     BL_OPTION_STRING("group-by", struct viewing, request.group_by, BL_AFFECTS_PLAN,
                      "sequences with different values in this column never share a block", .placeholder = "COLUMN"),

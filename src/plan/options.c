@@ -274,55 +274,57 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CHOICE("oversize", struct bl_plan_options, oversize, bl_oversize_names, BL_AFFECTS_PLAN,
                      "sequences longer than T", .initial = "error", .only = "strategy=block|naive"),
     BL_OPTION_CUSTOM("overlap", &overlap, int64_t, struct bl_plan_options, overlap, BL_AFFECTS_PLAN,
-                     "each piece of a split sequence but the first begins with the last steps of the one before, as "
-                     "context: so many, below T",
+                     "steps of context, fewer than T: each piece of a split sequence except the first repeats that "
+                     "many steps of the previous piece",
                      .initial = "0", .only = "oversize=split", .unlisted = true),
     BL_OPTION_INT("clip", struct bl_plan_options, clip, BL_AFFECTS_PLAN,
-                  "steps per clip of sample and mix [the mean length, rounded down]", .min = 1, .max = BL_T_MAX,
-                  .only = "strategy=sample|mix"),
+                  "steps per clip of the strategies sample and mix [the mean length, rounded down]", .min = 1,
+                  .max = BL_T_MAX, .only = "strategy=sample|mix"),
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
-                     "sample: one clip of each long enough sequence, or every whole clip", .initial = "one",
-                     .only = "strategy=sample"),
+                     "strategy sample: one clip of each sequence that is long enough, or every whole clip",
+                     .initial = "one", .only = "strategy=sample"),
     /* The seed is an option of the plan and not of the run: with it, a dataset can be made again. */
     BL_OPTION_UINT("seed", struct bl_plan_options, seed, BL_AFFECTS_PLAN, "seed of everything random", .initial = "0"),
     BL_OPTION_CUSTOM("spare", &percent, double, struct bl_plan_options, spare, BL_AFFECTS_PLAN,
-                     "blocks beyond the fewest, which leave more to the seed: fewer sequences meet again under another",
+                     "blocks beyond the fewest possible: more of them lower the pair repeat rate under another seed",
                      .initial = "0%", .only = "strategy=block,fill=optimal"),
     /* The ranks of the training. The entries down to --balance have no effect on a single rank with batches of one
      * block. */
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
-                  "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
-                  .max = 16777216),
+                  "number of ranks: the number of blocks becomes a multiple of ranks times batch size", .initial = "1",
+                  .min = 1, .max = 16777216),
     BL_OPTION_INT("batch-size", struct bl_plan_options, batch_size, BL_AFFECTS_PLAN, "blocks per rank and step",
                   .initial = "1", .min = 1, .max = 16777216),
-    BL_OPTION_CHOICE(
-        "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
-        "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
-        .initial = "spread", .only = "world-size/batch-size"),
+    BL_OPTION_CHOICE("remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
+                     "how the number of blocks becomes a multiple: spread sequences over more blocks, pad with empty "
+                     "blocks, drop the emptiest",
+                     .initial = "spread", .only = "world-size/batch-size"),
     /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
     BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
-                     "of a column; ranks that wait for each other then cost alike",
+                     "of a column; the plan balances the cost of the ranks in each step",
                      .only = "world-size/batch-size"),
     BL_OPTION_INT("accumulate", struct bl_plan_options, accumulate, BL_AFFECTS_PLAN,
-                  "batches that a rank works on for one optimizer step: the blocks become a multiple of them too",
+                  "batches per rank and optimizer step: the number of blocks becomes a multiple of them, too",
                   .initial = "1", .min = 1, .max = BL_ACCUMULATE_MAX, .only = "world-size/batch-size"),
     BL_OPTION_CHOICE("sync", struct bl_plan_options, sync, sync_names, BL_AFFECTS_PLAN,
                      "whether ranks wait for each other after every batch, or only after every optimizer step",
                      .initial = "micro", .only = "accumulate"),
-    BL_OPTION_CHOICE("balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
-                     "make ranks cost alike by --cost, or by squared lengths (quadratic), or not; auto: with --cost",
-                     .initial = "auto", .only = "world-size/batch-size"),
+    BL_OPTION_CHOICE(
+        "balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
+        "balance the ranks by --cost, by squared lengths (quadratic), or not at all; auto: by --cost if it is given",
+        .initial = "auto", .only = "world-size/batch-size"),
     /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
     BL_OPTION_INT("max-sequences", struct bl_plan_options, max_sequences, BL_AFFECTS_PLAN,
-                  "maximum of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
+                  "maximum number of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
                   .only = "strategy=block"),
     BL_OPTION_CUSTOM("max-column", &max_column, struct bl_plan_columns, struct bl_plan_options, max_column,
                      BL_AFFECTS_PLAN,
-                     "maximum of the sum of a column of the table over the sequences of a block; once for each column",
+                     "maximum of the sum of a column of the table over the sequences of a block; may be given again, "
+                     "for another column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
     /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
@@ -333,8 +335,8 @@ const struct bl_option bl_plan_option_table[] = {
                      "keep: sequences and blocks in input order", .initial = "random"),
     /* The effort counts operations, not seconds: so a slow machine makes the same plan. */
     BL_OPTION_INT("effort", struct bl_plan_options, effort, BL_AFFECTS_PLAN,
-                  "search for fewer blocks and a higher bound, in billions of operations", .initial = "8", .min = 1,
-                  .max = BL_EFFORT_MAX, .only = "strategy=block"),
+                  "limit of the search for fewer blocks and a higher lower bound, in billions of operations",
+                  .initial = "8", .min = 1, .max = BL_EFFORT_MAX, .only = "strategy=block"),
     {0},
 };
 
@@ -345,13 +347,12 @@ const struct bl_option bl_plan_strategy_table[] = {
     BL_OPTION_CHOICE(
         "strategy", struct bl_plan_options, strategy, bl_strategy_names, BL_AFFECTS_PLAN,
         "block: whole sequences packed into blocks; naive: each padded to T; sample, mix: clips of --clip steps; "
-        "store: all in rows, split where these end",
+        "store: all sequences in rows, split at the end of a row",
         .initial = "block"),
-    BL_OPTION_CHOICE(
-        "fill", struct bl_plan_options, fill, bl_fill_names, BL_AFFECTS_PLAN,
-        "how blocks are filled: as few as possible, of sequences drawn at random; or by the paper's rule (uniform over "
-        "what fits)",
-        .initial = "optimal", .only = "strategy=block"),
+    BL_OPTION_CHOICE("fill", struct bl_plan_options, fill, bl_fill_names, BL_AFFECTS_PLAN,
+                     "how blocks are filled: optimal: as few blocks as possible, with sequences drawn at random; "
+                     "paper: by the paper's rule (uniform over what fits)",
+                     .initial = "optimal", .only = "strategy=block"),
     {0},
 };
 
@@ -474,8 +475,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         if (unused[i].is_given)
             return bl_error_set(e, BL_EUSAGE,
-                                "--%s has no meaning in a store, whose rows hold the sequences as they follow each "
-                                "other in the table",
+                                "--%s has no meaning in a store: its rows hold the sequences in the order of the table",
                                 unused[i].name);
     }
     return BL_OK;

@@ -488,36 +488,37 @@ static const struct bl_option_type split_type = {
     "names and percentages that are 100% together, such as train=95%,val=5%, at most 16"};
 
 const struct bl_option bl_subset_option_table[] = {
-    BL_OPTION_TEXTS("extend", struct bl_subset_options, extend, BL_AFFECTS_LENGTHS,
-                    "only sequences that this finished dataset does not store already, by id and content; may be given "
-                    "again: none of them does",
-                    .placeholder = "DIR", .unlisted = true),
-    BL_OPTION_TEXTS("where", struct bl_subset_options, where, BL_AFFECTS_LENGTHS,
-                    "only sequences whose column of the table fulfils this: COLUMN OP VALUE, with = != < <= > >= or ~ "
-                    "(a glob), such as \"length >= 30\"; may be given again: all must hold",
-                    .placeholder = "CONDITION"),
+    BL_OPTION_TEXTS(
+        "extend", struct bl_subset_options, extend, BL_AFFECTS_LENGTHS,
+        "leave out sequences that this finished dataset stores already, by id and content; may be given again",
+        .placeholder = "DIR", .unlisted = true),
+    BL_OPTION_TEXTS(
+        "where", struct bl_subset_options, where, BL_AFFECTS_LENGTHS,
+        "only sequences with a value in a column of the table that fulfils COLUMN OP VALUE, with = != < <= > >= or ~ "
+        "(a glob), such as \"length >= 30\"; may be given again: all must hold",
+        .placeholder = "CONDITION"),
     BL_OPTION_INT("min-trained", struct bl_subset_options, min_trained, BL_AFFECTS_LENGTHS,
-                  "only sequences with so many trained tokens at least, by a field loss_mask or labels",
+                  "only sequences with at least this many trained tokens, by a field loss_mask or labels",
                   .unlisted = true),
     BL_OPTION_FLAG("dedup", struct bl_subset_options, dedup, BL_AFFECTS_LENGTHS,
-                   "of sequences with the same content only the first"),
-    BL_OPTION_CUSTOM(
-        "dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by, BL_AFFECTS_LENGTHS,
-        "of sequences with the same text in this key of JSON, or column, only the first; compared in NFKC, "
-        "in lower case, or with runs of white space as one space",
-        .unlisted = true),
+                   "only the first of several sequences with the same content"),
+    BL_OPTION_CUSTOM("dedup-by", &same_text_type, struct bl_same_text, struct bl_subset_options, dedup_by,
+                     BL_AFFECTS_LENGTHS,
+                     "only the first of several sequences with the same text in this JSON key or column; compare in "
+                     "NFKC, in lower case, or with runs of white space as one space",
+                     .unlisted = true),
     BL_OPTION_CUSTOM("split", &split_type, struct bl_split, struct bl_subset_options, split, BL_AFFECTS_LENGTHS,
                      "divide the sequences into parts by a hash of the id; their names are the column split"),
     BL_OPTION_STRING("split-by", struct bl_subset_options, split_by, BL_AFFECTS_LENGTHS,
                      "hash this column instead, so that sequences with the same value are in the same part",
                      .placeholder = "COLUMN"),
     BL_OPTION_STRING("take", struct bl_subset_options, take, BL_AFFECTS_LENGTHS,
-                     "only this part, of --split or of the column split that the table has", .placeholder = "NAME"),
-    BL_OPTION_CUSTOM("share", &share_type, int64_t, struct bl_subset_options, share, BL_AFFECTS_LENGTHS,
-                     "only about this part of the sequences, by a hash of the id: a smaller share is within a larger "
-                     "one"),
+                     "only this part of --split, or of the column split of the table", .placeholder = "NAME"),
+    BL_OPTION_CUSTOM(
+        "share", &share_type, int64_t, struct bl_subset_options, share, BL_AFFECTS_LENGTHS,
+        "only about this part of the sequences, by a hash of the id: a smaller share is a subset of a larger one"),
     BL_OPTION_INT("first", struct bl_subset_options, first, BL_AFFECTS_LENGTHS,
-                  "only so many sequences, the first of what the options above leave", .min = 1),
+                  "only this many sequences: the first of those that the options above leave", .min = 1),
     {0},
 };
 
