@@ -115,14 +115,14 @@ class Reading(Made):
             wrong = "--overlap", OVERLAP - 1
             told = self.bload("pack", "-q", *TEXT[1:], "--sequences", table, "--plan", plan, "-T", T, "--oversize", "split", *wrong, "-o", out + "-2",
                               cwd=self.directory, status=1 if name == "p.tsv" else 2)
-            self.assertIn("by an overlap of 4, each begins" if name == "p.tsv" else "was made with another --overlap", told[1])
+            self.assertIn("with an overlap of 4, a piece begins" if name == "p.tsv" else "was made with another --overlap", told[1])
 
     def test_an_overlap_that_the_plan_does_not_have(self):
         for overlap in OVERLAP - 1, T - 1:
             path = self.path(f"altered-{overlap}")
             shutil.copytree(self.overlapped("text"), path)
             write_manifest(os.path.join(path, "manifest.json"), {**bload.open(path).manifest, "overlap": overlap})
-            self.assertIn(f"by an overlap of {overlap}, each begins", self.bload("verify", path, status=1)[1])
+            self.assertIn(f"with an overlap of {overlap}, a piece begins", self.bload("verify", path, status=1)[1])
             dataset = bload.open(path)
             row = int(np.argmax(dataset.sequences["length"]))
             with self.assertRaises((bload.DamagedError, bload.SequenceError)):

@@ -182,8 +182,8 @@ static int folder_open(const char *path, size_t own, size_t end, int flags, stru
         fd = inner;
         if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
             bl_error_set(e, BL_EFAIL,
-                         "%.*s is a link, or no directory: what bload makes by itself in a dataset is never reached "
-                         "through a link; remove it",
+                         "%.*s is a link, or no directory: bload never follows a link to its own folders in a dataset; "
+                         "remove it",
                          (int)(at + size), path);
         else if (fd < 0)
             bl_error_errno(e, BL_EFAIL, "cannot open the directory %.*s", (int)(at + size), path);

@@ -265,7 +265,7 @@ static int output_check(const struct cat *c, enum sequence_form form, struct bl_
     if (c->tokenizer && form != FORM_TEXT)
         return bl_error_set(e, BL_EUSAGE, "--tokenizer is for --as text");
     if (!c->output && !forms[form].is_text && isatty(STDOUT_FILENO))
-        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, and %s is not for people: use -o FILE",
+        return bl_error_set(e, BL_EUSAGE, "standard output is a terminal, which cannot show %s: use -o FILE",
                             form_names[form]);
     return is_folder ? BL_OK : bl_cmd_check_file(c->output, "", e);
 }

@@ -45,8 +45,8 @@ static const char *const progress_names[] = {"auto", "bar", "plain", "json", "of
 
 #define PROGRESS                                                                                                       \
     BL_OPTION_CHOICE("progress", struct bl_common, progress, progress_names, BL_AFFECTS_NOTHING,                       \
-                     "how progress is shown on standard error; auto: a bar on a terminal, else plain lines, which "    \
-                     "become rarer; off with -q",                                                                      \
+                     "how progress is shown on standard error; auto: a bar on a terminal, otherwise plain lines at "   \
+                     "growing intervals; off with -q",                                                                 \
                      .initial = "auto", .command_line_only = true)
 
 const struct bl_option bl_common_table[] = {COMMON, {0}};

@@ -90,9 +90,8 @@ int bl_cmd_refuse_unfinished_export(const char *dir, struct bl_error *e)
     struct bl_buffer to = {0};
     int code = bl_state_recorded(dir, "to", &to, e);
     if (!code && to.size)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s is an export to %s, not finished yet: the same bload export command goes on",
-                         dir, to.data);
+        code = bl_error_set(
+            e, BL_EFAIL, "%s is an unfinished export to %s: run the same bload export command to resume", dir, to.data);
     bl_buffer_free(&to);
     return code;
 }

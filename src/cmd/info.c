@@ -115,7 +115,7 @@ static void info_format_pair_repeat(const struct bl_epochs_pair_repeat *pair_rep
         return;
     bl_text_plural(plans, pair_repeat->epochs + 1, "plan");
     if (!highest->pairs) {
-        bl_buffer_printf(out, "pairs       %s, none puts two sequences together\n", plans);
+        bl_buffer_printf(out, "pairs       %s, no block of which holds two sequences\n", plans);
         return;
     }
     bl_buffer_printf(out, "pairs       repeat rate %.2f %% at most (", 100 * bl_pair_repeat_share(highest));

@@ -67,9 +67,9 @@ static const struct bl_option table[] = {
                    "a CSV or TSV with a row for each sequence, joined by id; numeric columns become tensors [n,S]",
                    .placeholder = "FILE"),
     BL_OPTION_STRING("attributes-id", struct bl_inputs, attributes.id, BL_AFFECTS_LENGTHS,
-                     "its column of ids [id, else the first]", .placeholder = "COLUMN"),
+                     "column of ids of --attributes [id, else the first]", .placeholder = "COLUMN"),
     BL_OPTION_STRING("attributes-columns", struct bl_inputs, attributes.columns, BL_AFFECTS_LENGTHS,
-                     "its columns to join [all others]", .placeholder = "A,B"),
+                     "columns of --attributes to join [all others]", .placeholder = "A,B"),
     BL_OPTION_STRING(
         "attributes-members", struct bl_inputs, attributes_members, BL_AFFECTS_LENGTHS,
         "instead of a table: these members of each sample in a tar; the values of .json, the text of others",
@@ -437,9 +437,10 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
     }
     for (int i = 0; i < inputs->set.files.ignored_count; i++) {
         if (strcmp(inputs->set.files.ignored[i].extension, ".parquet") == 0)
-            return bl_error_set(e, BL_EFAIL,
-                                "no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns "
-                                "text | bload pack -");
+            return bl_error_set(
+                e, BL_EFAIL,
+                "no inputs: bload reads Parquet as lines of JSON: python3 -m bload.parquet FOLDER --columns "
+                "text | bload pack -");
     }
     if (!kind)
         return bl_error_set(e, BL_EFAIL,

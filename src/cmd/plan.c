@@ -84,10 +84,12 @@ static const struct bl_option table[] = {
         "add the plans to a finished dataset, as plans/epoch-*.safetensors, without touching its shards; existing "
         "plans are kept",
         .placeholder = "DIR", .command_line_only = true),
-    BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING, "write the counts there as JSON",
-                     .placeholder = "FILE.json", .command_line_only = true),
+    BL_OPTION_STRING("report", struct planning, report, BL_AFFECTS_NOTHING,
+                     "write the counts of the plan to this file, as JSON", .placeholder = "FILE.json",
+                     .command_line_only = true),
     BL_OPTION_FLAG("json", struct planning, json, BL_AFFECTS_NOTHING,
-                   "print the counts as JSON, for which the plan needs -o FILE; of a --dataset how many plans it has",
+                   "print the counts of the plan as JSON (the plan itself then needs -o FILE); with --dataset, how "
+                   "many plans it has",
                    .command_line_only = true),
     BL_OPTION_STRING("plot", struct planning, plot, BL_AFFECTS_NOTHING,
                      "draw each block as a bar of its sequences, at most 48 blocks; with --epochs, a picture for each "
@@ -279,8 +281,8 @@ static int plan_check_flags(const struct bl_options *o, struct bl_error *e)
             known |= strcmp(name, taken[i]) == 0;
         if (!known)
             return bl_error_set(e, BL_EUSAGE,
-                                "%s%s does not apply to --dataset: the plans are over its sequences as they are "
-                                "stored, and fill their blocks as it does",
+                                "%s%s does not apply to --dataset: the plans keep the stored sequences and the way in "
+                                "which its blocks are filled",
                                 m.option->letter && !name[1] ? "-" : "--", name);
     }
     return BL_OK;
@@ -328,10 +330,9 @@ static int plan_add_epochs(struct bl_cmd *cmd, struct planning *p)
                      p->epochs < made.there ? "these plans, and more," : "these plans");
     bl_summary_repeated(made.repeated, p->epochs, false);
     if (made.older)
-        bl_cmd_print(
-            "%s: of the plans that were already there, %s the same sequences together as an earlier one or the "
-            "stored one, which older versions did not see: --epochs 0 removes them, then new ones differ",
-            p->dataset, bl_text_plural(a, made.older, "puts|put"));
+        bl_cmd_print("%s: of the plans that were already there, %s the blocks of an earlier plan, which older versions "
+                     "did not notice: remove them with --epochs 0, then make new ones",
+                     p->dataset, bl_text_plural(a, made.older, "repeats|repeat"));
     return p->json ? epochs_print_json(&made, e) : BL_OK;
 }
 

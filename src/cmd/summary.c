@@ -146,8 +146,8 @@ void bl_summary_repeated(int64_t repeated, int64_t plans, bool is_kept)
 {
     char a[BL_PLURAL_SIZE];
     if (repeated)
-        bl_cmd_print("of %s, %lld %s the same sequences together as an earlier one: %s",
-                     bl_text_plural(a, plans, "plan"), (long long)repeated, repeated == 1 ? "puts" : "put",
+        bl_cmd_print("of %s, %lld %s the blocks of an earlier plan: %s", bl_text_plural(a, plans, "plan"),
+                     (long long)repeated, repeated == 1 ? "repeats" : "repeat",
                      is_kept ? "--order keep allows no other"
                              : "no other packing in as many blocks was found; more blocks (--spare) allow others");
 }

@@ -106,12 +106,12 @@ static const struct bl_option mix_table[] = {
                      "batch: a block holds sequences of one source, and each global batch has the sources' shares; "
                      "random: sequences of all sources are drawn together",
                      .initial = "batch"),
-    BL_OPTION_INT("epoch-steps", struct viewing, request.epoch_steps, BL_AFFECTS_PLAN,
-                  "steps of an epoch's blocks, rounded up to whole steps of all ranks [until the first source would "
-                  "begin again]",
-                  .min = 1),
+    BL_OPTION_INT(
+        "epoch-steps", struct viewing, request.epoch_steps, BL_AFFECTS_PLAN,
+        "steps of an epoch's blocks, rounded up to whole steps of all ranks [until the first source is used up]",
+        .min = 1),
     BL_OPTION_INT("repeat-max", struct viewing, request.repeat_max, BL_AFFECTS_PLAN,
-                  "refuse to go through a source more often than this in all epochs [any number]", .min = 1,
+                  "refuse plans that use a source more often than this in all epochs [any number]", .min = 1,
                   .max = 1000000),
     BL_OPTION_STRING("group-by", struct viewing, request.group_by, BL_AFFECTS_PLAN,
                      "sequences with different values in this column never share a block", .placeholder = "COLUMN"),

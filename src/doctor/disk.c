@@ -40,7 +40,7 @@ struct file_system_type {
 
 #define IN_MEMORY "files are in memory, are lost with the machine, and count as memory of the container"
 #define LAYER "the layer of a container: files are lost with it; mount a volume for datasets"
-#define NETWORK "on a server: how locks and syncs work is the server's and the mount's matter"
+#define NETWORK "on a server: locks and syncs depend on the server and the mount options"
 
 /* The numbers are those of linux/magic.h and statfs(2), and those of file systems outside the kernel. */
 static const struct file_system_type types[] = {
@@ -64,7 +64,7 @@ static const struct file_system_type types[] = {
     {0x19830326, "BeeGFS", NETWORK, false},
     {0x20030528, "OrangeFS", NETWORK, false},
     {0xaad7aaea, "PanFS", NETWORK, false},
-    {0x65735546, "FUSE", "a program serves it: how locks and syncs work is that program's matter", false},
+    {0x65735546, "FUSE", "a program serves it: locks and syncs depend on that program", false},
     {0x4d44, "FAT", "files are smaller than 4 GiB, and there are no links", false},
     {0x2011bab0, "exFAT", "there are no links", false},
     {0x73717368, "SquashFS", "it cannot be written", false},
@@ -170,7 +170,8 @@ static int disk_create(struct disk *d)
     bl_buffer_free(&other);
     if (code)
         bl_findings_add(d->f, BL_VERDICT_FAULT, "files",
-                        "%s; give bload a directory in which you can make files: what follows was not tried", e.text);
+                        "%s; give bload a directory in which you can make files; the other points were not checked",
+                        e.text);
     else
         bl_findings_add(d->f, BL_VERDICT_OK, "files", "can be made");
     return code;
@@ -180,7 +181,7 @@ static int disk_create(struct disk *d)
 static void disk_try_lock(struct disk *d)
 {
     /* lock-alone is the file by which runs exclude each other where flock does nothing. */
-    static const char advice[] = "runs keep others away by a file (lock-alone), tasks do not";
+    static const char advice[] = "runs exclude each other by a file (lock-alone), tasks do not";
     struct bl_error e = {0};
     if (flock(d->fd, LOCK_EX | LOCK_NB) != 0) {
         bl_error_errno(&e, BL_EFAIL, "none (flock)");
@@ -192,7 +193,8 @@ static void disk_try_lock(struct disk *d)
     if (fd < 0)
         bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "%s", e.text);
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "not kept (flock gives one twice); %s", advice);
+        bl_findings_add(d->f, BL_VERDICT_WARNING, "locks", "not exclusive (flock grants the same lock twice); %s",
+                        advice);
     else
         bl_findings_add(d->f, BL_VERDICT_OK, "locks", "flock");
     if (fd >= 0)

@@ -149,11 +149,12 @@ static void limits_add_memory(struct bl_findings *f)
     const char *group = bl_machine_group_memory("") == memory ? ", the limit of the control group" : "";
     if (workers < 1)
         bl_findings_add(f, BL_VERDICT_FAULT, "memory",
-                        "%s%s: a worker that decodes video takes %s and its blocks: give more", usable, group, each);
+                        "%s%s: a worker that decodes video needs %s, and memory for its blocks: give more", usable,
+                        group, each);
     else if (workers < bl_machine_processors())
         bl_findings_add(f, BL_VERDICT_NOTE, "memory",
-                        "%s%s: room for %s of %s and their blocks, so fewer than processors", usable, group, readers,
-                        each);
+                        "%s%s: enough for %s of %s each and their blocks, fewer than processors", usable, group,
+                        readers, each);
     else
         bl_findings_add(f, BL_VERDICT_OK, "memory", "%s%s", usable, group);
     bl_findings_value(f, "bytes", memory);
@@ -222,7 +223,7 @@ void bl_doctor_limits(struct bl_findings *f)
     limits_add_bytes(f, RLIMIT_AS, "address space", tiny ? ADDRESS_SPACE_MIN : bl_machine_memory(),
                      tiny ? BL_VERDICT_FAULT : BL_VERDICT_WARNING,
                      tiny ? "threads will not start: raise ulimit -v"
-                          : "less than the memory, which runs take as theirs: raise ulimit -v, or give --memory");
+                          : "less than the memory that runs assume: raise ulimit -v, or give --memory");
     limits_add_bytes(f, RLIMIT_FSIZE, "file size", SHARD_SIZE, BL_VERDICT_WARNING,
                      "shards are larger: raise ulimit -f, or give a smaller --shard-size");
 }
@@ -368,6 +369,6 @@ void bl_doctor_sandbox(struct bl_findings *f)
         bl_findings_add(f, BL_VERDICT_OK, "system calls", "filtered (seccomp): a decoder can open nothing");
     else
         bl_findings_add(f, BL_VERDICT_WARNING, "system calls",
-                        "no filter (seccomp): a decoder that crashes does not end the run, but one that a file takes "
+                        "no filter (seccomp): a decoder that crashes does not end the run, but a file that takes one "
                         "over could open other files");
 }

@@ -104,8 +104,8 @@ static int job_divide(struct bl_export_job *job, struct bl_error *e)
     int64_t blocks = job->arrays.format.blocks, low = 1, high = blocks;
     int64_t most = job->shard_size < job->format->most ? job->shard_size : job->format->most;
     if (job->format->bytes(job, 1) > job->format->most)
-        return bl_error_set(e, BL_EUSAGE, "a block has %zu bytes, and a file of %s at most %" PRId64, job->arrays.bytes,
-                            job->format->name, job->format->most);
+        return bl_error_set(e, BL_EUSAGE, "a block has %zu bytes, but a file of %s has at most %" PRId64,
+                            job->arrays.bytes, job->format->name, job->format->most);
     if (high > most / (int64_t)job->arrays.bytes + 1)
         high = most / (int64_t)job->arrays.bytes + 1; /* more blocks are too large, and their size might overflow */
     while (low < high) {
@@ -501,7 +501,7 @@ static int export_write(struct exporting *x, struct bl_export_made *made, struct
     if (x->request->task.set)
         return BL_OK;
     if (made->missing)
-        return bl_error_set(e, BL_EFAIL, "%" PRId64 " files of %s have gone while others were written", made->missing,
+        return bl_error_set(e, BL_EFAIL, "%" PRId64 " files of %s disappeared while others were written", made->missing,
                             x->request->output);
     BL_TRY(x->job.format->finish ? x->job.format->finish(&x->job, e) : BL_OK);
     BL_TRY(bl_export_description_write(&x->job, x->identity.data, x->request->dir, x->request->tool, e));

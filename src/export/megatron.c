@@ -51,16 +51,16 @@ static int megatron_check(const struct bl_export_job *job, struct bl_error *e)
 {
     if (job->arrays.overlap)
         return bl_error_set(e, BL_EUSAGE,
-                            "the dataset repeats steps (--overlap %" PRId64 "), and --to megatron has no mask by which "
-                            "they are not learned twice: export a dataset or view without --overlap",
+                            "the dataset repeats steps (--overlap %" PRId64
+                            "), and --to megatron has no mask that excludes them from the loss: export a "
+                            "dataset or view without --overlap",
                             job->arrays.overlap);
     if (tokens_array(job) >= 0)
         return BL_OK;
     return job->field
                ? bl_error_set(e, BL_EUSAGE, "--field %s: there is no such field with one integer a step", job->field)
                : bl_error_set(e, BL_EUSAGE,
-                              "--to megatron is for one field with one integer a step: --field says "
-                              "which");
+                              "--to megatron exports one field with one integer a step: choose it with --field");
 }
 
 /* The maximum size of a part is that of blocks without padding. */

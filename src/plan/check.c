@@ -73,8 +73,9 @@ static int plan_check_piece(struct check *c, size_t block, size_t p)
     if (length < 1)
         return bl_error_set(c->e, BL_EFAIL, "block %zu: the piece of sequence %u is empty", block, (unsigned)sequence);
     if (start < 0 || start > c->length[sequence] || length > c->length[sequence] - start)
-        return bl_error_set(c->e, BL_EFAIL, "block %zu: %lld steps from %lld on, but sequence %u has %lld", block,
-                            (long long)length, (long long)start, (unsigned)sequence, (long long)c->length[sequence]);
+        return bl_error_set(
+            c->e, BL_EFAIL, "block %zu: a piece has %lld steps from step %lld on, but sequence %u has %lld steps",
+            block, (long long)length, (long long)start, (unsigned)sequence, (long long)c->length[sequence]);
     bool whole = length == c->length[sequence];
     uint8_t bit = (uint8_t)(1u << sequence % 8);
     if (c->seen[sequence / 8] & bit) {
@@ -116,7 +117,8 @@ static int plan_check_block(struct check *c, size_t b)
         int64_t length = bl_plan_piece_length(plan, c->length, p);
         /* This comparison cannot overflow, and it is also true if the alignment puts `start` after T. */
         if (length > plan->T - start)
-            return bl_error_set(c->e, BL_EFAIL, "block %zu: sequence %u does not fit, T = %lld and %lld are taken", b,
+            return bl_error_set(c->e, BL_EFAIL,
+                                "block %zu: sequence %u does not fit: T = %lld, and %lld steps are taken", b,
                                 (unsigned)plan->sequence[p], (long long)plan->T, (long long)start);
         c->between += start - end_before;
         end_before = start + length;
@@ -181,15 +183,15 @@ static int spans_check_continued(const struct check *c, const struct span *span)
         int64_t start = is_first ? 0 : span[p - 1].end - overlap;
         if (span[p].start != start)
             return bl_error_set(c->e, BL_EFAIL,
-                                "block %u: a piece of sequence %u begins with step %lld, not %lld: by an overlap of "
-                                "%lld, each begins so many steps before the end of the one before",
+                                "block %u: a piece of sequence %u begins with step %lld, not %lld: with an overlap of "
+                                "%lld, a piece begins that many steps before the previous piece ends",
                                 (unsigned)span[p].block, (unsigned)span[p].sequence, (long long)span[p].start,
                                 (long long)start, (long long)overlap);
         if (!is_first && span[p].end <= span[p - 1].end)
-            return bl_error_set(c->e, BL_EFAIL,
-                                "block %u: a piece of sequence %u has no step but those of the piece before: it ends "
-                                "at step %lld",
-                                (unsigned)span[p].block, (unsigned)span[p].sequence, (long long)span[p].end);
+            return bl_error_set(
+                c->e, BL_EFAIL,
+                "block %u: a piece of sequence %u has only steps of the previous piece: it ends at step %lld",
+                (unsigned)span[p].block, (unsigned)span[p].sequence, (long long)span[p].end);
     }
     return BL_OK;
 }

@@ -82,7 +82,8 @@ static double level_square(int64_t excess)
 /* Exchanges sets of sequences with another block so that one of the two reaches its target, or comes as near as the
  * sets allow. An exchange is made only if the sum of the squares of both excesses falls. *gained: whether it was made.
  */
-static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int choices, bool *gained, struct bl_error *e)
+static int level_exchange(struct levelling *v, uint32_t own, uint32_t other, int choices, bool *gained,
+                          struct bl_error *e)
 {
     int64_t mine = level_excess(v, own), its = level_excess(v, other), moved;
     /* Wishes of opposite excesses: the smaller of the two, so that one block reaches its target and the other does not
@@ -103,7 +104,7 @@ static int level_meet(struct levelling *v, uint32_t own, uint32_t other, int cho
 
 /* Tries exchanges of a block that is off its target with v->partners others: drawn in turn near the opposite excess,
  * and from all blocks. */
-static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
+static int level_improve(struct levelling *v, uint32_t own, struct bl_error *e)
 {
     bool gained = true, ever = false;
     int code = BL_OK;
@@ -115,7 +116,7 @@ static int level_serve(struct levelling *v, uint32_t own, struct bl_error *e)
         if (gained)
             code = bl_block_exchange_begin(&v->m, own, e);
         if (!code)
-            code = level_meet(v, own, other, i < 1 ? BL_CHOICES_MAX / 2 : BL_CHOICES_MAX, &gained, e);
+            code = level_exchange(v, own, other, i < 1 ? BL_CHOICES_MAX / 2 : BL_CHOICES_MAX, &gained, e);
         ever |= gained;
     }
     v->m.block[own].idle = ever ? 0 : (uint8_t)(v->m.block[own].idle + (v->m.block[own].idle < UINT8_MAX));
@@ -164,7 +165,7 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
     for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
         uint32_t b = v->member[v->order[i] & UINT32_MAX];
         if (!v->m.block[b].is_above_target || v->m.block[b].idle < IDLE_MAX)
-            code = level_serve(v, b, e);
+            code = level_improve(v, b, e);
     }
     return code;
 }

@@ -121,8 +121,8 @@ static int blend_size(struct bl_blend *b, size_t *at, struct bl_error *e)
             continue;
         *at = s;
         return bl_error_set(e, BL_EUSAGE,
-                            "%lld epochs of %zu blocks go through its %zu blocks %.2f times, more than "
-                            "--repeat-max %lld: fewer --epochs or --epoch-steps, or a smaller weight",
+                            "%lld epochs of %zu blocks use its %zu blocks %.2f times, more than --repeat-max %lld: "
+                            "give fewer --epochs or --epoch-steps, or a smaller weight",
                             (long long)b->blend.epochs, stream->taken, stream->each, passes, (long long)most);
     }
     return BL_OK;
@@ -139,13 +139,13 @@ static int blend_check(const struct bl_plan_options *o, struct bl_error *e)
     if (!bl_strategies[o->strategy]->is_packed || bl_fills[o->fill]->is_random)
         return bl_error_set(e, BL_EUSAGE, "several sources with --mix batch need --strategy block --fill optimal");
     if (is_balanced || o->order == BL_KEEP_ORDER)
-        return bl_error_set(e, BL_EUSAGE,
-                            "several sources with --mix batch have an order of blocks of their own, "
-                            "without --balance, --cost and --order keep: use --mix random");
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "several sources with --mix batch exclude --balance, --cost and --order keep: use --mix random");
     if (o->remainder == BL_REMAINDER_DROP)
         return bl_error_set(e, BL_EUSAGE,
-                            "several sources with --mix batch leave no blocks out: --remainder spread or "
-                            "pad, or --mix random");
+                            "several sources with --mix batch exclude --remainder drop: use --remainder spread or pad, "
+                            "or --mix random");
     return BL_OK;
 }
 
@@ -516,8 +516,9 @@ int bl_mixture_draw(struct bl_mixture *m, struct bl_plan *plan, struct bl_error 
         code = bl_planner_draw(&planner, seed, m->blocks, true, plan, e);
     m->is_repeated = !code && planner.is_repeated;
     if (!code && m->blocks && plan->blocks != m->blocks)
-        code = bl_error_set(e, BL_EFAIL, "epoch %lld needs %zu blocks, and the others have %zu: --remainder pad",
-                            (long long)m->epoch, plan->blocks, m->blocks);
+        code =
+            bl_error_set(e, BL_EFAIL, "epoch %lld needs %zu blocks, but the other epochs have %zu: use --remainder pad",
+                         (long long)m->epoch, plan->blocks, m->blocks);
     for (size_t p = 0; p < plan->pieces && !code; p++)
         /* The planner numbers the items; a plan numbers the sequences of all sources. */
         plan->sequence[p] = m->item[plan->sequence[p]];
@@ -570,7 +571,7 @@ static int mixture_size(struct bl_mixture *m, size_t *at, struct bl_error *e)
             continue;
         *at = s;
         return bl_error_set(e, BL_EUSAGE,
-                            "%lld epochs go through its %lld steps %.2f times, more than --repeat-max %lld: fewer "
+                            "%lld epochs use its %lld steps %.2f times, more than --repeat-max %lld: give fewer "
                             "--epochs or --epoch-steps, or a smaller weight",
                             (long long)m->blend.epochs, (long long)stream->steps, passes,
                             (long long)m->blend.repeat_max);

@@ -278,8 +278,8 @@ const struct bl_option bl_plan_option_table[] = {
                      "of the piece before, as context; less than T",
                      .initial = "0", .only = "oversize=split", .unlisted = true),
     BL_OPTION_INT("clip", struct bl_plan_options, clip, BL_AFFECTS_PLAN,
-                  "steps per clip of sample and mix [the mean length, rounded down]", .min = 1, .max = BL_T_MAX,
-                  .only = "strategy=sample|mix"),
+                  "steps per clip of the strategies sample and mix [the mean length, rounded down]", .min = 1,
+                  .max = BL_T_MAX, .only = "strategy=sample|mix"),
     BL_OPTION_CHOICE("clips", struct bl_plan_options, clips, clips_names, BL_AFFECTS_PLAN,
                      "sample: one clip of each sequence that is long enough, or all whole clips", .initial = "one",
                      .only = "strategy=sample"),
@@ -292,14 +292,14 @@ const struct bl_option bl_plan_option_table[] = {
     /* The ranks of the training. The entries down to --balance have no effect on a single rank with batches of one
      * block. */
     BL_OPTION_INT("world-size", struct bl_plan_options, world_size, BL_AFFECTS_PLAN,
-                  "ranks: the blocks become a multiple of ranks times batch size", .initial = "1", .min = 1,
-                  .max = 16777216),
+                  "number of ranks: the number of blocks becomes a multiple of ranks times batch size", .initial = "1",
+                  .min = 1, .max = 16777216),
     BL_OPTION_INT("batch-size", struct bl_plan_options, batch_size, BL_AFFECTS_PLAN, "blocks per rank and step",
                   .initial = "1", .min = 1, .max = 16777216),
-    BL_OPTION_CHOICE(
-        "remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
-        "how the blocks become a multiple: spread sequences over more blocks, pad with empty blocks, drop the emptiest",
-        .initial = "spread", .only = "world-size/batch-size"),
+    BL_OPTION_CHOICE("remainder", struct bl_plan_options, remainder, remainder_names, BL_AFFECTS_PLAN,
+                     "how the number of blocks becomes a multiple: spread sequences over more blocks, pad with empty "
+                     "blocks, drop the emptiest",
+                     .initial = "spread", .only = "world-size/batch-size"),
     /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
     BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
@@ -320,11 +320,12 @@ const struct bl_option bl_plan_option_table[] = {
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
     BL_OPTION_INT("max-sequences", struct bl_plan_options, max_sequences, BL_AFFECTS_PLAN,
-                  "maximum of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
+                  "maximum number of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
                   .only = "strategy=block"),
     BL_OPTION_CUSTOM("max-column", &max_column, struct bl_plan_columns, struct bl_plan_options, max_column,
                      BL_AFFECTS_PLAN,
-                     "maximum of the sum of a column of the table over the sequences of a block; once for each column",
+                     "maximum of the sum of a column of the table over the sequences of a block; may be given again, "
+                     "for another column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
     /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
@@ -476,8 +477,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         if (unused[i].is_given)
             return bl_error_set(e, BL_EUSAGE,
-                                "--%s has no meaning in a store, whose rows hold the sequences as they follow each "
-                                "other in the table",
+                                "--%s has no meaning in a store: its rows hold the sequences in the order of the table",
                                 unused[i].name);
     }
     return BL_OK;

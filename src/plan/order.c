@@ -128,8 +128,10 @@ int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, st
 {
     size_t excess = d->blocks % multiple;
     if (excess == d->blocks)
-        return bl_error_set(e, BL_EUSAGE, "%zu blocks are fewer than the %zu of one step of all ranks: nothing is left",
-                            d->blocks, multiple);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%zu blocks are fewer than the %zu that all ranks read in one step: --remainder drop leaves none",
+            d->blocks, multiple);
     if (excess == 0)
         return BL_OK;
     uint64_t *steps = malloc(d->blocks * sizeof *steps);

@@ -18,7 +18,7 @@
 #include "store/row_reader.h"
 #include "store/shard_writer.h"
 
-#define WHAT "the scattered spool"
+#define WHAT "the bucketed spool"
 #define BUCKETS_MAX 200              /* files open at the same time; the usual limit of a process is 1024 */
 #define CHUNK_MAX ((int64_t)1 << 20) /* limits of the bytes of one write to a bucket */
 #define CHUNK_MIN ((int64_t)1 << 14)
@@ -120,9 +120,8 @@ static int bucket_flush(struct bucket *bucket, struct bl_error *e)
 {
     int code = bl_buffer_check(&bucket->buffer, e);
     if (!code)
-        code =
-            bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
-                        "the scattered spool (--spool: another place; --memory: a spool that fits stays as it is)", e);
+        code = bl_io_write(bucket->fd, bucket->buffer.data, bucket->buffer.size,
+                           "the bucketed spool (choose another folder with --spool, or more --memory)", e);
     bl_buffer_clear(&bucket->buffer);
     return code;
 }

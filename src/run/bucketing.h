@@ -1,5 +1,4 @@
-/* External bucketing: sorts the contents of a spool into buckets of consecutive shards. Messages call it
- * scattering.
+/* External bucketing: sorts the contents of a spool into buckets of consecutive shards.
  *
  * A plan takes sequences from all parts of the input. If the spool fits into the memory left for the page cache, random
  * reads cost nothing. Otherwise each piece would cost a disk access. Then the spool is read once, in its own order, and

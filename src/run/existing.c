@@ -226,7 +226,7 @@ int bl_packing_reclaim(struct bl_packing *p, struct bl_error *e)
         code = reclaim_choose(&r, e);
     if (code || !r.count)
         goto out;
-    bl_packing_message(p, false, "%s lost its manifest: %s kept, once one of them was made again with the same bytes",
+    bl_packing_message(p, false, "%s lost its manifest: %s kept if the first of them, made again, has the same bytes",
                        p->request.output, bl_text_plural(a, r.count, "shard is|shards are"));
     /* The first adoptable shard is made again, as the proof; then the others are adopted. */
     struct bl_pack first = p->pack;
@@ -317,9 +317,9 @@ static int repair_verify(struct bl_packing *p, struct bl_error *e)
     if (code)
         goto out;
     if (c.files_damaged)
-        code =
-            bl_error_set(e, BL_EFAIL, "%s: files beside the shards are damaged: what the shards must be is not known",
-                         p->request.output);
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s: files beside the shards are damaged, so the correct content of the shards is unknown",
+                            p->request.output);
     else
         code = repair_verify_shards(&c, &dataset, e);
 out:
@@ -396,7 +396,7 @@ static int repair_version_error(const struct bl_packing *p, const char *what, co
                                 struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL,
-                        "%s was made with %s %s, and this is %s, which may not make the same shards: use the former",
+                        "%s was made with %s %s, but this is %s, which may make other shards: use the recorded version",
                         p->request.output, what, there, here);
 }
 

@@ -460,15 +460,15 @@ bool bl_packing_view_needs_buckets(const struct bl_packing *p)
     const struct bl_view *view = p->request.view;
     const struct bl_fields *fields = &p->format.fields;
     int64_t pieces = (int64_t)p->plan.pieces, mean = pieces ? bl_plan_placed(&p->plan) / pieces + 1 : 1;
-    bool scatters = false;
+    bool needs_buckets = false;
     for (size_t s = 0; s < view->sources; s++) {
         const struct bl_format *stored = &view->source[s].manifest.format;
         for (int f = 0; f < fields->count && stored->compressed; f++) {
             int64_t step = (int64_t)bl_field_step_bytes(&fields->field[f]);
             int64_t block = (int64_t)bl_format_block_bytes(stored, f), frame = (int64_t)bl_format_frame_size(stored);
             frame = block < frame ? block : frame;
-            scatters |= frame / step > PIECES_OF_A_FRAME * mean;
+            needs_buckets |= frame / step > PIECES_OF_A_FRAME * mean;
         }
     }
-    return scatters;
+    return needs_buckets;
 }

@@ -81,7 +81,7 @@ struct bl_beat {
     int64_t began, updated;    /* seconds since 1970, by the writer's clock */
     int64_t state;             /* enum bl_beat_state */
     int64_t status;            /* exit status, or 128 + the signal; -1 while it runs */
-    char doing[16];            /* the present phase: "scan", "plan", "scatter", "pack" */
+    char doing[16];            /* the present phase: "scan", "plan", "bucketing", "pack" */
     char unit[16];             /* "files", "blocks" */
     int64_t done, total;       /* units; total 0: unknown */
     char step[16];             /* "frames", or "" */

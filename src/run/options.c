@@ -146,8 +146,8 @@ const struct bl_option bl_pack_option_table[] = {
     BL_OPTION_CUSTOM("compress", &bl_option_compress, struct bl_compress, struct bl_pack_options, compress,
                      BL_AFFECTS_BYTES, "plain safetensors, or each shard as seekable zstd", .initial = "none"),
     BL_OPTION_CUSTOM("frame-size", &frame_size_type, int64_t, struct bl_pack_options, frame_size, BL_AFFECTS_BYTES,
-                     "with --compress zstd, compress at most this many bytes together: less is decompressed for a part "
-                     "of a block",
+                     "with --compress zstd, compress at most this many bytes together: with smaller frames, readers "
+                     "decompress less for a part of a block",
                      .initial = "64M", .unlisted = true),
     BL_OPTION_CUSTOM(
         "encode", &encode_type, struct bl_encoding, struct bl_pack_options, encode, BL_AFFECTS_BYTES,
@@ -159,9 +159,10 @@ const struct bl_option bl_pack_option_table[] = {
                    "add segment_ids I32 [n,T]: 1, 2, ... per sequence, 0 = padding"),
     BL_OPTION_INT("sequence-slots", struct bl_pack_options, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
-    BL_OPTION_CHOICE("simd", struct bl_pack_options, simd, simd_names, BL_AFFECTS_BYTES,
-                     "instruction set of decoders and scaler, which decides bytes; auto: the best of this machine",
-                     .initial = "auto"),
+    BL_OPTION_CHOICE(
+        "simd", struct bl_pack_options, simd, simd_names, BL_AFFECTS_BYTES,
+        "instruction set of decoders and scaler, on which the bytes depend; auto: the best of this machine",
+        .initial = "auto"),
     BL_OPTION_BYTES("memory", struct bl_pack_options, memory, BL_AFFECTS_NOTHING,
                     "memory limit; a run that needs more is refused at the start", .min = 1),
     BL_OPTION_CHOICE("on-error", struct bl_pack_options, on_error, on_error_names, BL_AFFECTS_NOTHING,

@@ -102,7 +102,7 @@ struct bl_pack {
     const struct bl_missing *missing;         /* the missing shards; NULL, or is_missing NULL: those without record */
     struct bl_memory_shares share;
     const struct bl_kind_env *env;
-    struct bl_bucketing *bucketing; /* holds scattered pieces, or NULL */
+    struct bl_bucketing *bucketing; /* holds the pieces in buckets, or NULL */
     const struct bl_view *view;     /* whose sources store the steps, which are copied; NULL: the kind reads them */
     /* Reports each failure and note in the order of the blocks, including those of earlier runs. A code other than
      * BL_OK stops the run. */

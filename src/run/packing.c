@@ -139,7 +139,7 @@ static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
     if (p->request.view) {
         if (!bl_packing_view_needs_buckets(p))
             return false;
-        bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first scattered by shards",
+        bl_packing_message(p, false, "the sources are compressed: their sequences, %s, are first bucketed by shard",
                            bl_text_size(a, bl_bucketing_bytes(pack)));
         return true;
     }
@@ -147,7 +147,7 @@ static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
     int64_t bytes = inputs->kind->spool ? bl_bucketing_bytes(pack) : 0;
     if (bytes <= p->pack.share.rest)
         return false;
-    bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first scattered by shards",
+    bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first bucketed by shard",
                        bl_kind_spools_steps(inputs->kind, inputs->kind_config) ? "spool" : "data to be packed",
                        bl_text_size(a, bytes), bl_text_size(b, p->pack.share.rest));
     return true;
@@ -166,7 +166,7 @@ static int write_shards(struct bl_packing *p, struct bl_error *e)
     BL_TRY(bl_space_check(pack, e));
     if (write_uses_buckets(p, pack)) {
         const char *dir = p->request.view && !p->request.spool ? p->state.folder : p->env.spool;
-        bl_packing_progress_begin(p, "scatter", "sequences", NULL, (int64_t)p->table.count);
+        bl_packing_progress_begin(p, "bucketing", "sequences", NULL, (int64_t)p->table.count);
         int code =
             bl_bucketing_make(&pack->bucketing, pack, dir, p->pack.share.rest, write_on_bucketing_progress, p, e);
         bl_packing_progress_end(p);
@@ -312,8 +312,8 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
         return BL_OK;
     if (!begun)
         return bl_error_set(e, BL_EUSAGE,
-                            "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...; what is "
-                            "in a folder of inputs, bload scan %s -o TABLE counts",
+                            "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...; if it is "
+                            "a folder of inputs, bload scan %s -o TABLE lists them",
                             p->request.output, p->request.output, p->request.output);
     return bl_state_share(&p->state, p->request.output, e);
 }

@@ -294,7 +294,7 @@ static int table_write(struct bl_packing *p, struct bl_error *e)
     /* Of several tasks, the first table stays, and the others must be identical. */
     code = p->request.task.set ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
     if (code && p->request.task.set)
-        bl_error_prefix(e, "this task sees other inputs than those before");
+        bl_error_prefix(e, "this task sees other inputs than earlier tasks");
     if (!code)
         code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
 out:

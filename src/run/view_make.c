@@ -135,9 +135,9 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
     if (!code)
         lengths_set_stored(job);
     if (!code && job->begins_late && r->options->overlap)
-        code = bl_error_set(e, BL_EUSAGE,
-                            "--overlap needs sequences that are stored from their first step on: of the sources, some "
-                            "are clips");
+        code = bl_error_set(
+            e, BL_EUSAGE,
+            "--overlap needs sequences that are stored from their first step on, but some sources store clips");
     if (!code)
         code = bl_format_check_overlap(&m->format, r->options->overlap, e);
     struct bl_sequences *t = &job->table;

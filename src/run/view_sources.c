@@ -298,7 +298,7 @@ static int output_set_paths(const struct bl_view_job *job, struct bl_manifest *t
     }
     if (code || !moved)
         return code;
-    bl_view_job_message(job, "%s: its datasets have moved, and it has their paths now", dir);
+    bl_view_job_message(job, "%s: its datasets have moved: the view has their new paths now", dir);
     return bl_manifest_write(there, dir, e);
 }
 

@@ -168,8 +168,8 @@ static int table_read_header(struct reading *r, const struct bl_attributes_sourc
     }
     if (!r->a->count)
         return bl_error_set(e, BL_EUSAGE,
-                            "%s:%" PRId64 ": no column beside \"%s\", that of the ids: commas stand "
-                            "between columns, tabs where the file ends in .tsv",
+                            "%s:%" PRId64 ": no column except \"%s\", the column of ids: separate columns by commas, "
+                            "or by tabs in a file whose name ends in .tsv",
                             source->path, r->records.line, r->records.value[r->id]);
     return BL_OK;
 }
@@ -240,8 +240,9 @@ static int table_add_row(struct reading *r, struct bl_error *e)
     if (a->text.size <= usual)
         return BL_OK;
     return bl_error_set(e, BL_EFAIL,
-                        "%s:%" PRId64 ": up to here %zu MiB of values out of %" PRId64 " KiB of the file: more than a "
-                        "table has (choose columns with --attributes-columns, or decompress the file)",
+                        "%s:%" PRId64 ": %zu MiB of values in the first %" PRId64
+                        " KiB of the file: more than a table can hold (choose columns with --attributes-columns, or "
+                        "decompress the file)",
                         a->path, r->records.line, a->text.size >> 20, bl_csv_file_bytes(&r->records) >> 10);
 }
 

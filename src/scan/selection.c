@@ -511,10 +511,10 @@ const struct bl_option bl_subset_option_table[] = {
                      "hash this column instead, so that sequences with the same value are in the same part",
                      .placeholder = "COLUMN"),
     BL_OPTION_STRING("take", struct bl_subset_options, take, BL_AFFECTS_LENGTHS,
-                     "only this part, of --split or of the column split that the table has", .placeholder = "NAME"),
-    BL_OPTION_CUSTOM("share", &share_type, int64_t, struct bl_subset_options, share, BL_AFFECTS_LENGTHS,
-                     "only about this part of the sequences, by a hash of the id: a smaller share is within a larger "
-                     "one"),
+                     "only this part of --split, or of the column split of the table", .placeholder = "NAME"),
+    BL_OPTION_CUSTOM(
+        "share", &share_type, int64_t, struct bl_subset_options, share, BL_AFFECTS_LENGTHS,
+        "only about this part of the sequences, by a hash of the id: a smaller share is a subset of a larger one"),
     BL_OPTION_INT("first", struct bl_subset_options, first, BL_AFFECTS_LENGTHS,
                   "only the first N sequences, after the options above", .min = 1),
     {0},

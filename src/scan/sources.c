@@ -141,7 +141,7 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
     if (bl_path_has_suffix(path, ".parquet"))
         return bl_error_set(
             e, BL_EUSAGE,
-            "%s: Parquet is read by way of lines: python3 -m bload.parquet %s --columns text | bload pack -", path,
+            "%s: bload reads Parquet as lines of JSON: python3 -m bload.parquet %s --columns text | bload pack -", path,
             path);
     if (!kind)
         BL_TRY(path_find_kind(path, &kind, e));

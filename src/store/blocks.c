@@ -189,7 +189,7 @@ int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *ou
     }
     if (!code && !has)
         code = bl_error_set(e, BL_EDATA,
-                            "%s is damaged: by its shard, block %" PRId64 " does not have step %" PRId64
+                            "%s is damaged: in its shard, block %" PRId64 " does not hold step %" PRId64
                             " of sequence %" PRId64 " where the index says",
                             at.source->dir, at.block, s->next, row);
     if (!code && (s->checked != at.source || s->checked_block != at.block)) {

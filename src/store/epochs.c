@@ -190,8 +190,8 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
                             w->strategy);
     if (bl_plan_info_is_store(w))
         return bl_error_set(e, BL_EUSAGE,
-                            "%s is a store: its rows end within sequences, and no other plan of these pieces makes an "
-                            "epoch; for epochs, pack the sequences without --store",
+                            "%s is a store, whose rows have no plans of epochs: plan them with bload view, or pack the "
+                            "sequences without --store",
                             x->dir);
     *o = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,

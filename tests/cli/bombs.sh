@@ -41,7 +41,7 @@ test_a_bomb_of_attributes() {
     within 150 1 "${run[@]}" fault.csv.gz :err 'fault.csv.gz:2: 3 values where the header has 2 columns'
     within 150 1 "${run[@]}" same.csv.gz :err 'same.csv.gz:3: duplicate id "1", first on line 2'
     within 200 1 "${run[@]}" wide.csv.gz
-    err_has 'MiB of values out of' '(choose columns with --attributes-columns, or decompress the file)'
+    err_has 'MiB of values in the first' '(choose columns with --attributes-columns, or decompress the file)'
     within 150 0 "${run[@]}" empty.csv.gz :column a '2 3 4'
 }
 

@@ -236,7 +236,7 @@ data[at], data[at + 8] = data[at + 8], data[at]
 open(sys.argv[1], "wb").write(data)
 END
     expect 1 bload cat d t.jsonl#0 --as ids
-    err_is <<<'bload: cat: d is damaged: by its shard, block 0 does not have step 0 of sequence 0 where the index says'
+    err_is <<<'bload: cat: d is damaged: in its shard, block 0 does not hold step 0 of sequence 0 where the index says'
     out_is </dev/null
 }
 
@@ -246,7 +246,7 @@ test_outputs() {
     expect 1 bload cat d t.jsonl#0 --as npy -o /dev/full
     expect 1 sh -c '"$BLOAD" cat d t.jsonl#0 >&-'
     expect 2 bload cat d t.jsonl#0 -o . :err '-o . is a directory'
-    expect 2 script -qec '"$BLOAD" cat d t.jsonl#0 --as npy' /dev/null :out 'standard output is a terminal, and npy is not for people: use -o FILE'
+    expect 2 script -qec '"$BLOAD" cat d t.jsonl#0 --as npy' /dev/null :out 'standard output is a terminal, which cannot show npy: use -o FILE'
     expect 0 script -qec '"$BLOAD" cat d t.jsonl#0 --as ids' /dev/null
     seq 300000 >n.txt
     expect 0 bload pack -q n.txt --tokenizer bytes -T longest -o n

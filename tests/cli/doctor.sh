@@ -159,24 +159,24 @@ test_limits_of_a_container() {
     sanitizer_skip 'a sanitizer needs /proc'
     local group='mount -t tmpfs tmpfs /proc; mount -t tmpfs tmpfs /sys; mkdir -p /proc/self /sys/fs/cgroup; echo 0::/ >/proc/self/cgroup'
     own "$group; echo 100000000 >/sys/fs/cgroup/memory.max; echo 50000 100000 >/sys/fs/cgroup/cpu.max" 1
-    verdict fault memory '95.4 MiB, the limit of the control group: a worker that decodes video takes 128.0 MiB and its blocks: give more'
+    verdict fault memory '95.4 MiB, the limit of the control group: a worker that decodes video needs 128.0 MiB, and memory for its blocks: give more'
     verdict ok processors '1 of '
     verdict ok processors 'the control group has 0.50'
     verdict ok 'control group' 'can be read'
     [ "$(nproc)" -gt 1 ] || return 0
     own "$group; echo 300000000 >/sys/fs/cgroup/memory.max" 0
-    verdict note memory 'room for 1 worker of 128.0 MiB and their blocks, so fewer than processors'
+    verdict note memory 'enough for 1 worker of 128.0 MiB each and their blocks, fewer than processors'
 }
 
 test_a_poor_file_system() {
     poor nfs,locks,links,direct 0
     verdict note 'file system' 'NFS: on a server'
-    verdict warning locks 'none (flock): No locks available; runs keep others away by a file'
+    verdict warning locks 'none (flock): No locks available; runs exclude each other by a file'
     verdict note links 'no hard links: tasks share files by renaming them'
     verdict note 'direct writes' 'none (O_DIRECT): shards go through the page cache'
     verdict ok 'write rate' iB/s
     poor twice 0
-    verdict warning locks 'not kept (flock gives one twice)'
+    verdict warning locks 'not exclusive (flock grants the same lock twice)'
     poor sync 1
     verdict fault rename 'Input/output error'
     verdict fault 'write rate' 'cannot be written and synced: Input/output error'

@@ -222,9 +222,9 @@ test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
     touch p/a.parquet
     for options in a.parquet 'a.parquet --tokenizer bytes' 'a.parquet --kind text'; do
         expect 2 bload scan $options
-        err_has 'a.parquet: Parquet is read by way of lines: python3 -m bload.parquet a.parquet --columns text | bload pack -'
+        err_has 'a.parquet: bload reads Parquet as lines of JSON: python3 -m bload.parquet a.parquet --columns text | bload pack -'
     done
-    expect 1 bload scan p :err 'no inputs: Parquet is read by way of lines: python3 -m bload.parquet FOLDER --columns text | bload pack -'
+    expect 1 bload scan p :err 'no inputs: bload reads Parquet as lines of JSON: python3 -m bload.parquet FOLDER --columns text | bload pack -'
 }
 
 test_code_in_a_folder_is_text_where_it_is_asked_for() {

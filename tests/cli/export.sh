@@ -152,7 +152,7 @@ test_a_damaged_dataset_ends_it() {
 test_status() {
     dataset
     expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
-    expect 1 bload status e :err 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 1 bload status e :err 'e is an unfinished export to mds: run the same bload export command to resume'
     expect 0 bload export -q --to mds d --shard-size 1K -o e
     expect 1 bload status e :err 'e is an export, and finished: bload info describes it, bload verify checks it'
     expect 2 bload pack -q docs.jsonl --tokenizer bytes -T 64 -o e
@@ -161,7 +161,7 @@ test_status() {
 test_info() {
     dataset
     expect 0 bload export -q --task 0/2 --to mds d --shard-size 1K -o e
-    expect 1 bload info e :err 'e is an export to mds, not finished yet: the same bload export command goes on'
+    expect 1 bload info e :err 'e is an unfinished export to mds: run the same bload export command to resume'
     expect 0 bload export -q --to mds d --shard-size 1K --compress zstd:5 -o z
     digest=$(bload info --json d | sed -n 's/^  "checksum": "\(.*\)",/\1/p')
     expect 0 bload info z

@@ -243,7 +243,7 @@ test_pieces_that_overlap() {
     expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv -o f :err 'which only --overlap allows'
     for other in 4 6; do
         expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan p.tsv --overlap $other -o f
-        err_has "by an overlap of $other, each begins so many steps before the end of the one before"
+        err_has "with an overlap of $other, a piece begins that many steps before the previous piece ends"
     done
     awk -F '\t' '$5 != 0 && !n++ { next } 1' p.tsv >torn.tsv
     expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan torn.tsv --overlap 5 -o f :err 'torn.tsv'
@@ -461,7 +461,7 @@ test_a_store() {
     expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks :same-as s
     rm tasks/manifest.json
     expect 0 bload pack -q docs --tokenizer bytes --strategy store -T 50 --shard-size 400 -o tasks :same-as s
-    expect 2 bload plan --dataset s --epochs 2 :err 's is a store: its rows end within sequences'
+    expect 2 bload plan --dataset s --epochs 2 :err 's is a store, whose rows have no plans of epochs'
 }
 
 # A plan of a store by itself, as a table and binary, counts as the store's own.

@@ -88,9 +88,9 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
     is 2 "$(partitions few-*.tsv | sort -u | wc -l)"
     ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     expect 0 bload plan -q -T 5 --lengths few --epochs 3 -o few.tsv
-    err_has 'of 3 plans, 1 puts the same sequences together as an earlier one: no other packing in as many blocks was found'
+    err_has 'of 3 plans, 1 repeats the blocks of an earlier plan: no other packing in as many blocks was found'
     expect 0 bload plan -T 5 --lengths few --order keep --epochs 3 -o few.tsv
-    err_has 'of 3 plans, 2 put the same sequences together as an earlier one: --order keep allows no other'
+    err_has 'of 3 plans, 2 repeat the blocks of an earlier plan: --order keep allows no other'
     { echo '{"text": "aa"}'; echo '{"text": "aaa"}'; echo '{"text": "aab"}'; } >few.jsonl
     expect 0 bload pack -q few.jsonl --tokenizer bytes --store -o store
     for options in '' '--mix random'; do
@@ -98,9 +98,9 @@ test_no_epoch_repeats_another_or_the_stored_plan() {
         is 0.0 "$(bload info --json "v$options" | word pair_repeat_rate)"
         ! grep -q earlier "$ERR" || fail "$(cat "$ERR")"
     done
-    expect 0 bload view -q store -T 5 --epochs 3 -o v3 :err 'of 3 plans, 1 puts'
+    expect 0 bload view -q store -T 5 --epochs 3 -o v3 :err 'of 3 plans, 1 repeats'
     cp -r store again
-    expect 0 bload view -q store again -T 5 --mix batch --epochs 3 -o both :err 'of 3 plans, 1 puts'
+    expect 0 bload view -q store again -T 5 --mix batch --epochs 3 -o both :err 'of 3 plans, 1 repeats'
 }
 
 # Earlier versions made epoch 1 of the stored seed the stored plan again.
@@ -124,7 +124,7 @@ json.dump(manifest, open("d/manifest.json", "w"))
 END
     cp d/plans/epoch-00001.safetensors older
     expect 0 bload plan -q --dataset d --epochs 2
-    err_has 'of the plans that were already there, 1 puts the same sequences together as an earlier one or the stored one'
+    err_has 'of the plans that were already there, 1 repeats the blocks of an earlier plan'
     same older d/plans/epoch-00001.safetensors
     is 1.0 "$(bload info --json d | word pair_repeat_rate)"
     expect 2 bload plan --dataset d --epochs 2 --seed 7 :err 'has other plans than these'
@@ -157,7 +157,7 @@ test_without_epochs_or_pairs_there_is_no_share() {
     for name in pair_repeat_rate pair_repeat_rate_random pair_repeat_rate_plans pair_repeat_rate_each_pair; do is null "$(bload info --json d | word $name)"; done
     dataset --strategy naive -T longest -o alone
     expect 0 bload plan -q --dataset alone --epochs 2
-    expect 0 bload info alone :out 'pairs       3 plans, none puts two sequences together'
+    expect 0 bload info alone :out 'pairs       3 plans, no block of which holds two sequences'
     is null "$(bload info --json alone | word pair_repeat_rate)"
 }
 

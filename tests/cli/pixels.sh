@@ -107,7 +107,7 @@ test_what_cannot_go_with_it() {
     video=$(fixture h264-30.mp4)
     for filter in bilinear bicubic lanczos; do
         expect 2 bload pack -q --kind frames depth --pixels gray16 --size 26x18 --filter $filter -T 3 -o d
-        err_is <<<"bload: pack: --filter $filter mixes the values of neighbours, which are no depths: --pixels gray16 goes with nearest, its default"
+        err_is <<<"bload: pack: --filter $filter mixes neighbouring values, so depths become wrong: --pixels gray16 goes with nearest, its default"
         expect 2 bload scan -q "$video" --pixels gray16 --filter $filter
     done
     expect 2 bload pack -q "$video" --pixels gray --decoder nvdec -T 30 -o d
@@ -143,5 +143,5 @@ END
     is 'U8 I32 U16 I32 U8 I32' "$(sed -n 's/.*"dtype": "\([A-Z0-9]*\)".*/\1/p' d/manifest.json | xargs)"
     expect 0 bload pack -q -c set.yaml --encode jpeg -o j :verified
     sed 's/pixels: gray16/pixels: gray16, size: 26x18, filter: bicubic/' set.yaml >wrong.yaml
-    expect 2 bload pack -q -c wrong.yaml -o e :err '--filter bicubic mixes the values of neighbours'
+    expect 2 bload pack -q -c wrong.yaml -o e :err '--filter bicubic mixes neighbouring values'
 }

@@ -481,7 +481,7 @@ test_status_3_is_success_with_a_word() {
 exit "$(cat "$SCRATCH/status")"
 END
     echo 3 >"$SCRATCH/status"
-    expect 0 sh out.slurm/finish.sh 0 :err 'done, but some inputs could not be used, or not wholly (status 3)'
+    expect 0 sh out.slurm/finish.sh 0 :err 'done, but some inputs are unusable or damaged (status 3)'
     mkdir out
     for status in 1 2 130; do
         echo $status >"$SCRATCH/status"
@@ -607,7 +607,7 @@ test_a_chain_makes_what_pack_makes() {
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --array-size 2 --submit :same-as whole
     expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: out is complete and verified: nothing to submit'
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
-    grep -q 'done, but some inputs could not be used' out.slurm/logs/finish-*.log
+    grep -q 'done, but some inputs are unusable' out.slurm/logs/finish-*.log
     is 3 "$(find out.slurm -name 'verified-*' | wc -l)"
 }
 

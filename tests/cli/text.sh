@@ -380,14 +380,14 @@ test_a_table_that_was_scanned_before_and_its_spool() {
 test_a_spool_that_is_larger_than_memory() {
     awk 'BEGIN { for (i = 0; i < 20000; i++) { ids = m = i % 100; for (k = 1; k < 30 + i % 20; k++) { ids = ids "," i + k; m = m "," k } printf "{\"ids\": [%s], \"m\": [%s]}\n", ids, m } }' >c.jsonl
     set -- --key ids --field m=m:u8 -T 64 --oversize split --shard-size 400K
-    expect 0 bload pack c.jsonl "$@" -o d :err-lacks scattered
+    expect 0 bload pack c.jsonl "$@" -o d :err-lacks bucketed
     for jobs in 1 3; do
         rm -rf e
         expect 0 bload pack c.jsonl "$@" -o e -j $jobs --memory 35M
-        grep -q 'the spool has .*, more than the remaining memory, .*: it is first scattered by shards' "$ERR"
+        grep -q 'the spool has .*, more than the remaining memory, .*: it is first bucketed by shard' "$ERR"
         diff -r d e
     done
-    # Shards that are there stay; only what the others need is scattered again.
+    # Shards that are there stay; only what the others need is bucketed again.
     expect 0 bload scan -q c.jsonl "${@:1:4}" --spool kept -o t.tsv
     sed 's/c.jsonl#0\t30/c.jsonl#0\t31/' t.tsv >lies.tsv
     for name in f g; do

@@ -398,7 +398,7 @@ test_what_to_do_is_said() {
         expect 2 bload compare $name :err "$name is no table of sequences: scan it first, bload scan $name -o TABLE, and name the TABLE"
     done
     expect 2 bload plan -T 9 a.jsonl :err 'a.jsonl is no table of sequences: scan it first'
-    expect 2 bload plan -T 9 folder :err 'what is in a folder of inputs, bload scan folder -o TABLE counts'
+    expect 2 bload plan -T 9 folder :err 'if it is a folder of inputs, bload scan folder -o TABLE lists them'
     expect 0 bload pack -q --tokenizer bytes -T 9 -o d - <a.jsonl
     expect 2 bload cat d '-#0' :err 'unknown option -# (see --help); before a name that begins with -, write --'
     expect 0 bload cat d -- '-#0'

@@ -118,7 +118,7 @@ test_weights() {
     expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r :err ' 50.' :verified
     # Where a block holds one sequence, epochs with fewer of them have empty blocks.
     expect 0 bload view a=1 b=2 -T 120 --mix random --where 'length > 64' --epochs 6 -o s :verified
-    expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x :err 'the source b: 3 epochs go through its'
+    expect 2 bload view a=1 b=1 -T 256 --mix random --epochs 3 --repeat-max 2 -o x :err 'the source b: 3 epochs use its'
     expect 2 bload view a b -T 256 --epoch-steps 1000 -o x
     expect 2 bload view a b -T 256 --order keep -o x :none x
 }
@@ -225,7 +225,7 @@ test_a_source_that_changed_is_named() {
     # Made again with the dataset elsewhere, it gets the new path; a file that is gone is made again.
     mkdir away
     mv there/a away
-    expect 0 bload view away/a -T 256 -o there/v :err 'there/v: its datasets have moved, and it has their paths now' :verified
+    expect 0 bload view away/a -T 256 -o there/v :err 'there/v: its datasets have moved: the view has their new paths now' :verified
     rm there/v/rows.safetensors
     expect 0 bload view away/a -T 256 -o there/v :verified
     mv away/a there/a

@@ -59,7 +59,7 @@ test_documents() {
     of_view 0 '-T 250 --align 8 --max-length 180' '--shard-size 10K' "${text[@]}"
     STORE=(--compress zstd)
     of_view 0 '-T 256 --seed 2' '--shard-size 10K' "${text[@]}"
-    expect 0 bload pack view --shard-size 20K -o e :err 'the sources are compressed: their sequences, 120.5 KiB, are first scattered by shards'
+    expect 0 bload pack view --shard-size 20K -o e :err 'the sources are compressed: their sequences, 120.5 KiB, are first bucketed by shard'
     rm -r e
     STORE=()
     of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
@@ -94,7 +94,7 @@ test_video() {
     expect 0 bload info d :out '; kept as delta'
     STORE=(--encode delta --compress zstd) # with frames of which many pieces have a part
     of_view 0 '-T 4 --oversize split --seed 2' '--encode delta --compress zstd' v --size 32x24
-    expect 0 bload pack view -o e --compress zstd --task 0/1 :err 'are first scattered by shards'
+    expect 0 bload pack view -o e --compress zstd --task 0/1 :err 'are first bucketed by shard'
 }
 
 test_arrays_and_sound() {

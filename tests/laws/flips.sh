@@ -50,12 +50,12 @@ test_the_spool_of_one_run() {
     flip_reads 12 reference "$BLOAD" pack -q -j 1 "$@" -o d
 }
 
-test_a_scattered_spool() {
+test_a_bucketed_spool() {
     seq 60000 >lines.txt
     set -- lines.txt --tokenizer bytes -T 50 --oversize split --shard-size 100K
     "$BLOAD" pack -q "$@" -o reference
-    "$BLOAD" pack -j 1 "$@" --memory 34M -o scattered 2>&1 | grep -q 'first scattered' || fail 'it is not scattered'
-    identical reference scattered
+    "$BLOAD" pack -j 1 "$@" --memory 34M -o bucketed 2>&1 | grep -q 'first bucketed' || fail 'no buckets are made'
+    identical reference bucketed
     flip_reads 12 reference "$BLOAD" pack -q -j 1 "$@" --memory 34M -o d
 }
 

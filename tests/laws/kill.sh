@@ -175,8 +175,8 @@ test_tokens() {
     done
 } 2>/dev/null
 
-# A spool that does not fit into memory is scattered into files without names, anew each time.
-test_text_scattered() {
+# A spool that does not fit into memory is bucketed into files without names, anew each time.
+test_text_bucketed() {
     texts
     seq 60000 >in/e.txt
     set -- --tokenizer bytes --oversize split --shard-size 100K

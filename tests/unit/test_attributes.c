@@ -102,8 +102,9 @@ UNIT_TEST(tables_that_are_none_are_refused)
     } bad[] = {
         {"", NULL, NULL, "l.csv is empty: its first line must name the columns", BL_EFAIL},
         {"id\nx\n", NULL, NULL,
-         "l.csv:1: no column beside \"id\", that of the ids: commas stand between columns, tabs where the file ends in "
-         ".tsv",
+         "l.csv:1: no column except \"id\", the column of ids: separate columns by commas, or by tabs in a file whose "
+         "name "
+         "ends in .tsv",
          BL_EUSAGE},
         {"id,a\nx,1\n\ny\n", NULL, NULL, "l.csv:4: 1 value where the header has 2 columns", BL_EFAIL},
         {"id,a\nx,1,2\n", NULL, NULL, "l.csv:2: 3 values where the header has 2 columns", BL_EFAIL},

@@ -57,6 +57,14 @@ UNIT_TEST(a_long_error_comes_back_whole)
     ck_assert_str_eq(read.error, wrote.error);
 }
 
+/* Version 0.2.0 calls the phase of bucketing "scatter". Any name of a phase can be read. */
+UNIT_TEST(phases_of_other_versions_are_read)
+{
+    struct bl_beat beat;
+    ck_assert_int_eq(parse(&beat, "stage: pack\ntask: 0\ntasks: 2\ndoing: scatter\n"), BL_OK);
+    ck_assert_str_eq(beat.doing, "scatter");
+}
+
 UNIT_TEST(what_is_no_heartbeat_is_refused)
 {
     struct bl_beat beat;

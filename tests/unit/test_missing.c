@@ -94,11 +94,11 @@ SAMPLE_TEST(only_what_made_it_makes_it_again, (struct sample_kind){0})
     draft.files = 0;
     ck_assert_msg(compare(s, &draft, &e) == 0, "%s", e.text);
     draft.tool = other;
-    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with bload 0.0.0, and this is 9.9.9");
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with bload 0.0.0, but this is 9.9.9");
     draft.tool = m.tool;
     struct bl_manifest_pair pair = {draft.libraries.pair[0].name, other};
     draft.libraries.pair = &pair;
-    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with libexample 1.2.3, and this is 9.9.9");
+    FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "was made with libexample 1.2.3, but this is 9.9.9");
     draft.libraries = m.libraries;
     memcpy(draft.format.plan_digest, digest, sizeof digest);
     FAILS_WITH(compare(s, &draft, &e), BL_EFAIL, "with another plan");

@@ -722,7 +722,7 @@ UNIT_LOOP(check_finds_faults, 11)
         {"is empty", &plan.length[0], 0},
         {"last piece", &plan.block_ptr[plan.blocks], plan.block_ptr[plan.blocks] + 1},
         {"not between", &plan.T, 0},
-        {"from -1", &plan.source_start[0], -1},
+        {"from step -1", &plan.source_start[0], -1},
         {"not begin", &plan.block_ptr[0], 1},
         {"no sequence 9", NULL, 0},
         {"blocks hold", NULL, 0},

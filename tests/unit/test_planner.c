@@ -154,8 +154,8 @@ static void assert_plan(const struct bl_plan *plan, struct list l, const struct 
 }
 
 static const char *const refusals[] = {
-    "more than T", "none of the",  "cannot be spread", "nothing is left", "exclude each other",   "larger than T",
-    "excludes",    "needs --cost", "give one of them", "alone has",       "needs --fill optimal", "an overlap "};
+    "more than T", "none of the",  "cannot be spread", "leaves none", "exclude each other",   "larger than T",
+    "excludes",    "needs --cost", "give one of them", "alone has",   "needs --fill optimal", "an overlap "};
 
 static void try_options(struct list l, const struct bl_plan_options *o)
 {
@@ -386,7 +386,7 @@ UNIT_LOOP(pairs_of_lengths_meet_alike, unit_unless_brief(BL_FILL_COUNT))
     ck_assert_msg(fabs(excess(&d)) < 4, "%f deviations", excess(&d));
 }
 
-/* --- who meets again -------------------------------------------------------------------------------------------- */
+/* --- pair repeat rate --------------------------------------------------------------------------------------------- */
 
 /* 600 lengths, all different. kind 0: even up to T / 4, 1: log-normal, 2: exponential, 3: few short ones, so that about
  * two and a half share a block. */

@@ -78,7 +78,7 @@ const struct bl_option bl_audio_options[] = {
     BL_OPTION_CHOICE("resampler", struct bl_audio_config, resampler, resamplers, BL_AFFECTS_BYTES,
                      "what changes the rate: soxr (20 bits), or swresample", .initial = "soxr"),
     BL_OPTION_CUSTOM("audio-gap", &gap_type, struct bl_rational, struct bl_audio_config, gap, BL_AFFECTS_LENGTHS,
-                     "fill gaps in timestamps and cut overlaps that are longer; per step 0.01",
+                     "fill gaps in timestamps that are longer than this, and cut such overlaps; per step 0.01",
                      .placeholder = "SECONDS|off"),
     BL_OPTION_STRING("features", struct bl_audio_config, features, BL_AFFECTS_LENGTHS,
                      "steps are 10 ms frames of log-mel features, of Whisper or, with N filters, of Kaldi",

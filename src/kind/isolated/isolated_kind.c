@@ -91,7 +91,8 @@ static int client_report_loss(const struct client *c, const struct bl_decoder_lo
                             "(--stall); to go on without it: --exclude '%s', and another -o",
                             loss->path, c->isolation->options.stall, id);
     if (loss->killed)
-        return bl_error_set(e, BL_EFAIL, "%s: its decoder process was killed (SIGKILL), as where memory runs out",
+        return bl_error_set(e, BL_EFAIL,
+                            "%s: its decoder process was killed (SIGKILL), most likely because memory ran out",
                             loss->path);
     return bl_error_set(e, BL_EDATA, "the decoder crashed (%s)", loss->how);
 }

@@ -117,7 +117,7 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
     if (isolation->options.isolate != BL_ISOLATE_ON || !bl_isolation_lacks_filter(isolation))
         return NULL;
     return "--isolate on: there is no filter of system calls here (seccomp): a decoder that crashes does not end the "
-           "run, but one that a file takes over could open other files";
+           "run, but a file that takes one over could open other files";
 }
 
 /* Loads the media module in the fork server. All processes then have it, and need not open a file to load it. */

@@ -58,7 +58,7 @@ const struct bl_option bl_video_options[] = {
                      "what frames become: RGB, grey of 8 bits, or 16-bit grey as the file has it (depth, infrared)",
                      .initial = "rgb"),
     BL_OPTION_FLAG("ignore-sar", struct bl_video_config, ignore_sar, BL_AFFECTS_BYTES,
-                   "take pixels for square, whatever the file says of their shape"),
+                   "treat pixels as square, whatever shape the file says"),
     BL_OPTION_FLAG("times", struct bl_video_config, times, BL_AFFECTS_BYTES,
                    "add a field times, F64 [n,T]: when each frame is shown, in seconds from the first"),
     BL_OPTION_CHOICE(
@@ -72,10 +72,11 @@ const struct bl_option bl_video_options[] = {
     BL_OPTION_STRING("gpu", struct bl_video_config, gpus, BL_AFFECTS_NOTHING, "the GPUs to decode on", .initial = "all",
                      .placeholder = "0,1|all", .only = "decoder=nvdec|auto"),
     BL_OPTION_STRING("images", struct bl_video_config, images, BL_AFFECTS_LENGTHS,
-                     "of folders of images, take names like this: 'img_*'", .placeholder = "PATTERN"),
+                     "from folders of images, take only names that match this pattern, such as 'img_*'",
+                     .placeholder = "PATTERN"),
     BL_OPTION_CHOICE("jpeg-scale", struct bl_video_config, jpeg_scale, jpeg_scale_choices, BL_AFFECTS_BYTES,
-                     "of folders of JPEG files, decode them at 1 / N of their size, which is faster, or at the least "
-                     "one that is not below --size (auto)",
+                     "decode the JPEG files of folders at 1 / N of their size, which is faster; auto: at the smallest "
+                     "size that is not below --size",
                      .initial = "1"),
     {0},
 };
@@ -84,10 +85,10 @@ int bl_video_check_pixels(const struct bl_video_config *config, struct bl_error 
 {
     if (config->pixels != BL_CHANNELS_GRAY16 || config->resize == BL_RESIZE_NEAREST || config->resize == BL_RESIZE_AUTO)
         return BL_OK;
-    return bl_error_set(e, BL_EUSAGE,
-                        "--filter %s mixes the values of neighbours, which are no depths: --pixels gray16 goes with "
-                        "nearest, its default",
-                        resize_choices[config->resize]);
+    return bl_error_set(
+        e, BL_EUSAGE,
+        "--filter %s mixes neighbouring values, so depths become wrong: --pixels gray16 goes with nearest, its default",
+        resize_choices[config->resize]);
 }
 
 void bl_video_prepare_pixels(struct bl_video_config *config)
