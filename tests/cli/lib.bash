@@ -92,6 +92,15 @@ put() {
     done
 }
 
+# refused_yaml HEAD: pack refuses a set.yaml for each row TEXT|MESSAGE of stdin: the file is HEAD and TEXT, with the escapes of printf, and
+# the message begins with the name of the file.
+refused_yaml() {
+    local text message
+    while IFS='|' read -r text message; do
+        given set.yaml "$1$text\n" expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: set.yaml$message" :out-is ''
+    done
+}
+
 # checks CHECK WORD...: the checks of what the last command printed and made.
 checks() {
     local _check='' _table
