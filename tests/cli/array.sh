@@ -1,9 +1,7 @@
 # Arrays: which files are taken for such, what scan says of them, what pack makes of them.
 # shellcheck shell=bash disable=SC2317
 
-arrays() {
-    python3 "$BLOAD_ROOT/fixtures/arrays.py" "$1"
-}
+arrays() { python3 "$BLOAD_ROOT/fixtures/arrays.py" "$1"; }
 
 test_a_table_says_what_each_file_is() {
     arrays in
@@ -39,21 +37,11 @@ test_in_steps_and_at_once_it_is_the_same() {
     expect 3 bload pack -q --kind array in -T 1000 --oversize split --array x --name features -o one
     expect 3 bload scan -q --kind array in --array x -o table.tsv
     expect 0 bload plan -q -T 1000 --oversize split table.tsv -o plan.tsv
-    expect 3 bload pack -q --sequences table.tsv --plan plan.tsv -T 1000 --array x --name features -o two
-    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
-    cat >set.yaml <<'END_OF_YAML'
-sources:
-  - path: in
-    kind: array
-T: 1000
-oversize: split
-array: x
-name: features
-END_OF_YAML
+    expect 3 bload pack -q --sequences table.tsv --plan plan.tsv -T 1000 --array x --name features -o two :same-in one shards/00000/shard-00000000.safetensors
+    put set.yaml 'sources:\n  - path: in\n    kind: array\nT: 1000\noversize: split\narray: x\nname: features\n'
     expect 3 bload pack -q -c set.yaml -o three :same-in one shards.tsv
     expect 0 bload verify -q one
-    expect 0 bload info one
-    out_has 'field       features F32 [1000, 3, 2] per block, from array: arrays as they are, steps along axis 0, "x" of archives'
+    expect 0 bload info one :out 'field       features F32 [1000, 3, 2] per block, from array: arrays as they are, steps along axis 0, "x" of archives'
     expect 2 bload pack -q --sequences table.tsv -T 1000 -o four :err 'the table was scanned with sampling "axis=0 array=x", the options say "axis=0"'
 }
 
@@ -69,9 +57,8 @@ test_which_files_are_arrays() {
         is "array 900" "$(field kind 1 <"$OUT") $(field length 1 <"$OUT")"
     done
     # Token ids are what it takes the kind's name for.
-    expect 3 bload scan -q --kind text npy
+    expect 3 bload scan -q --kind text npy :err 'an array of F32: token ids are whole numbers (--kind array takes any)'
     is text "$(field kind 1 <"$OUT")"
-    err_has 'an array of F32: token ids are whole numbers (--kind array takes any)'
     expect 2 bload scan -q --format npy npy :err '--format is for text, and the inputs are array (--kind chooses another)'
     cp npz/c.npz npy
     expect 0 bload scan -q npy :column kind "array array"
@@ -95,8 +82,7 @@ with zipfile.ZipFile("z/a.npz", "w") as archive:
         archive.writestr(name + ".npy", b"\x93NUMPY\x01\x00\x76\x00" + header.encode() + b"12345")
 END
     for name in 'a\b' $'t\tb' $'n\nl'; do
-        expect 0 bload scan -q z --array "$name"
-        cp "$OUT" t.tsv
+        expect 0 bload scan -q z --array "$name" -o t.tsv
         for _ in first again; do expect 0 bload pack -q z --array "$name" -T 5 -o d; done
         expect 0 bload pack -q --sequences t.tsv --array "$name" -T 5 -o s :same-in d shards.tsv
         rm -r d s

@@ -11,9 +11,7 @@ setup() {
 }
 
 # labels < TEXT: labels.csv, lines ended by CRLF.
-labels() {
-    sed 's/$/\r/' >labels.csv
-}
+labels() { sed 's/$/\r/' >labels.csv; }
 
 whole_labels() {
     labels <<'END'
@@ -28,9 +26,8 @@ END
 
 test_columns_follow_those_of_the_scan() {
     whole_labels
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv
+    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 1 0 2'
     is "class weight note" "$(head -n 1 "$OUT" | cut -f 11- | tr '\t' ' ')"
-    is '1 2 1 0 2' "$(field class <"$OUT" | xargs)"
     is 'two, "quoted"' "$(field note 2 <"$OUT")"
     ! grep 'no sequence' "$ERR" || fail 'every row has a sequence'
     cp "$OUT" right
@@ -49,8 +46,7 @@ test_which_column_has_the_ids() {
     printf 'class,file,id\n1,1,x\n2,2,y\n3,3,z\n4,4,u\n5,5,v\n' >labels.csv
     expect 0 bload scan t "${bytes[@]}" --attributes labels.csv --attributes-id file --attributes-columns class :column class '1 2 3 4 5'
     # By its name, else the first.
-    expect 3 bload scan t "${bytes[@]}" --attributes labels.csv
-    is 5 "$(grep -c skipped "$OUT")"
+    expect 3 bload scan t "${bytes[@]}" --attributes labels.csv :out-count 5 skipped
     given labels.csv 'file,class\n1,1\n2,2\n3,3\n4,4\n5,5\n' expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 4 5'
 }
 
@@ -72,54 +68,52 @@ END
     expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
     err_has 'bload: labels.csv: 2 rows belong to no sequence, the first in line 2 ("gone/9.txt")' 'bload: attributes: class I64'
     expect 3 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :err 'already complete'
-    expect 1 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o e --on-error fail
-    err_has 'a/3.txt: labels.csv has no row for it (--on-error fail)'
+    expect 1 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o e --on-error fail :err 'a/3.txt: labels.csv has no row for it (--on-error fail)'
     expect 0 bload verify d
 }
 
 test_a_row_for_two_sequences_is_refused() {
     cp t/a/1.txt t/b/1.txt
-    printf 'id,class\na/1.txt,1\nb/1,2\n2,2\n3,3\n4,4\n5,5\n' >labels.csv
-    expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 2 4 5'
+    given labels.csv 'id,class\na/1.txt,1\nb/1,2\n2,2\n3,3\n4,4\n5,5\n' expect 0 bload scan t "${bytes[@]}" --attributes labels.csv :column class '1 2 3 2 4 5'
     for row in 1,1 1.txt,1; do
         printf 'id,class\n2,2\n%s\n3,3\n4,4\n5,5\n' $row >labels.csv
-        expect 1 bload scan t "${bytes[@]}" --attributes labels.csv -o table
-        err_has "labels.csv:3: two sequences match the id \"${row%,1}\", one of them "
+        expect 1 bload scan t "${bytes[@]}" --attributes labels.csv -o table :err "labels.csv:3: two sequences match the id \"${row%,1}\", one of them "
         [ ! -e table ]
     done
 }
 
-# refuse STATUS MESSAGE, with the table on stdin.
+# refuse STATUS MESSAGE [OPTION...], with the table on stdin.
 refuse() {
     cat >labels.csv
-    expect "$1" bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d "${@:3}" :err "bload: pack: $2" :none d
+    expect "$1" bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d "${@:3}" :err "bload: pack: labels.csv$2" :none d
 }
 
 test_tables_that_are_none() {
-    refuse 1 'labels.csv is empty: its first line must name the columns' </dev/null
-    printf 'id,class\n1,2\n2,3,4\n' | refuse 1 'labels.csv:3: 3 values where the header has 2 columns'
-    printf 'id,class\n"1\n",2\n\n"1\n",3\n' | refuse 1 'labels.csv:5: duplicate id "1'
-    printf 'id,class\n,2\n' | refuse 1 'labels.csv:2: an empty id'
-    printf 'id,class\n1,"2\n' | refuse 1 'labels.csv: line 2: a value in quotes that does not end'
-    printf 'id,class\n1,\xff\n' | refuse 1 'labels.csv: line 2: not UTF-8'
-    printf 'id,class\n1,2\n2,\0\n' | refuse 1 'labels.csv: line 3: a zero byte'
-    head -c 1100000 /dev/zero | tr '\0' x | sed 's/^/id,class\n1,/' | refuse 1 'labels.csv: line 2: a record of more than'
-    printf 'id\n1\n' | refuse 2 'labels.csv:1: no column beside "id"'
-    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "split"' --attributes-columns class,split
-    printf 'id,class\n1,2\n' | refuse 2 'labels.csv:1: no column "name"' --attributes-id name
-    printf 'id,a,a\n1,2,3\n' | refuse 2 'labels.csv:1: duplicate column "a"'
+    refuse 1 ' is empty: its first line must name the columns' </dev/null
+    head -c 1100000 /dev/zero | tr '\0' x | sed 's/^/id,class\n1,/' | refuse 1 ': line 2: a record of more than'
+    while IFS='|' read -r status table message options; do printf "$table\n" | refuse "$status" "$message" $options; done <<'END'
+1|id,class\n1,2\n2,3,4|:3: 3 values where the header has 2 columns
+1|id,class\n"1\n",2\n\n"1\n",3|:5: duplicate id "1
+1|id,class\n,2|:2: an empty id
+1|id,class\n1,"2|: line 2: a value in quotes that does not end
+1|id,class\n1,\xff|: line 2: not UTF-8
+1|id,class\n1,2\n2,\0|: line 3: a zero byte
+2|id\n1|:1: no column beside "id"
+2|id,class\n1,2|:1: no column "split"|--attributes-columns class,split
+2|id,class\n1,2|:1: no column "name"|--attributes-id name
+2|id,a,a\n1,2,3|:1: duplicate column "a"
+END
     expect 2 bload pack t "${bytes[@]}" --attributes none.csv -T 50 -o d :err 'cannot open none.csv: No such file or directory'
     expect 2 bload scan t "${bytes[@]}" --attributes-id x :err '--attributes-id needs --attributes FILE'
     expect 2 bload scan t "${bytes[@]}" --attributes - :err '--attributes needs a file'
 }
 
 test_names_that_clash() {
-    for name in length start status; do printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv:1: \"$name\" is reserved in the table of sequences"; done
+    for name in length start status; do printf 'id,%s\n1,2\n' $name | refuse 2 ":1: \"$name\" is reserved in the table of sequences"; done
     for name in tokens sequence segment_ids __metadata__; do
-        printf 'id,%s\n1,2\n' $name | refuse 2 "labels.csv: the column \"$name\" has the name of a tensor of the shards"
+        printf 'id,%s\n1,2\n' $name | refuse 2 ": the column \"$name\" has the name of a tensor of the shards"
     done
-    printf '{"text": "a", "class": 1}\n' >t.jsonl
-    printf 'id,class,tokens\nt.jsonl#0,2,3\n' >labels.csv
+    put t.jsonl '{"text": "a", "class": 1}\n' labels.csv 'id,class,tokens\nt.jsonl#0,2,3\n'
     expect 2 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv :err 'labels.csv: the scan already has a column "class"'
     # What is left out may be called anything; a table without tensors has no names of tensors.
     expect 0 bload scan t.jsonl "${bytes[@]}" --keep class --attributes labels.csv --attributes-columns tokens
@@ -127,8 +121,7 @@ test_names_that_clash() {
 
 test_at_most_64_are_numbers() {
     { echo "id,$(columns 65),text" && for i in 1 2 3 4 5; do echo "$i,$(seq -s , 65),t"; done; } >labels.csv
-    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
-    err_has 'more than 64 columns of numbers: choose some with --attributes-columns'
+    expect 2 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :err 'more than 64 columns of numbers: choose some with --attributes-columns'
     rm -r d
     expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --attributes-columns "$(columns 64),text" -T 50 -o d :verified
     { echo "id,$(columns 193)" && echo "1,$(seq -s , 193)"; } >labels.csv
@@ -137,8 +130,7 @@ test_at_most_64_are_numbers() {
 
 test_groups_go_by_them() {
     whole_labels
-    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o d
-    is 3 "$(word blocks <d/manifest.json)"
+    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o d :manifest blocks 3
     expect 2 bload pack t "${bytes[@]}" --attributes labels.csv --group-by clas -T 100 -o e :err '--group-by clas: the scan has no such column'
     expect 0 bload scan t "${bytes[@]}" --attributes labels.csv -o table.tsv
     expect 0 bload plan table.tsv --group-by class -T 100
@@ -154,8 +146,7 @@ test_a_table_that_was_scanned_before() {
         expect 0 bload pack --sequences $table.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o $table :same-in right sequences.tsv
         same right/shards/00000/shard-00000000.safetensors $table/shards/00000/shard-00000000.safetensors
     done
-    expect 0 bload pack --sequences without.tsv "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o g
-    is 3 "$(word blocks <g/manifest.json)"
+    expect 0 bload pack --sequences without.tsv "${bytes[@]}" --attributes labels.csv --group-by class -T 100 -o g :manifest blocks 3
     # Without the option its columns are texts like any other.
     expect 0 bload pack --sequences with.tsv "${bytes[@]}" -T 50 -o carried :same-in right sequences.tsv
     is '[]' "$(tr -d ' \n' <carried/manifest.json | sed 's/.*"attributes":\(\[[^]]*\]\).*/\1/')"
@@ -163,10 +154,9 @@ test_a_table_that_was_scanned_before() {
     expect 2 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o other
     err_has 'with.tsv: row 2 (a/3.txt): column "weight" exists and has "-1e3", but the table of attributes has "-1e4"'
     sed -i /^3/d labels.csv
-    expect 3 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o less :err 'skipped a/3.txt: labels.csv has no row for it'
+    expect 3 bload pack --sequences with.tsv "${bytes[@]}" --attributes labels.csv -T 50 -o less :err 'skipped a/3.txt: labels.csv has no row for it' :verified
     is 'skipped' "$(field status 3 <less/sequences.tsv)"
     is '-1e3' "$(field weight 3 <less/sequences.tsv)"
-    expect 0 bload verify less
 }
 
 test_a_file_that_changed_is_noticed() {
@@ -203,22 +193,18 @@ id,whole,real,gaps,text,big,empty
 4,1,1e-9,,4,4,
 5,2,-0,9,5,5,
 END
-    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d
+    expect 0 bload pack t "${bytes[@]}" --attributes labels.csv -T 50 -o d :verified
     err_has 'bload: attributes: whole I64, real F64, gaps F64 (2 empty: NaN), text is text (row 2), so it is in sequences.tsv alone, big is text (row 1), so it is in sequences.tsv alone, empty is empty, so it is in sequences.tsv alone'
-    expect 0 bload verify d
 }
 
 test_other_kinds_have_them_too() {
-    mkdir v labels
-    cp "$(fixture h264-30.mp4)" v/x.mp4
-    cp "$(fixture vp9-24.webm)" v/y.webm
+    mkdir labels
+    fixtures v h264-30.mp4=x.mp4 vp9-24.webm=y.webm
     printf '%s\n' $(seq 30) >labels/x.txt
     printf '%s\n' $(seq 24) >labels/y.txt
-    printf 'id,class\nx,5\ny,6\n' >c.csv
-    printf 'sources: [v/]\nT: 60\nsize: 16x16\nattributes: c.csv\nfields: [{name: labels, path: "labels/{id}.txt"}]\n' >set.yaml
+    put c.csv 'id,class\nx,5\ny,6\n' set.yaml 'sources: [v/]\nT: 60\nsize: 16x16\nattributes: c.csv\nfields: [{name: labels, path: "labels/{id}.txt"}]\n'
     expect 0 bload pack -c set.yaml -o d :made class '5 6' :made labels.path 'labels/x.txt labels/y.txt' :verified
-    printf 'id,labels.path\nx,5\n' >c.csv
-    expect 2 bload pack -c set.yaml -o e :err 'c.csv: the scan already has a column "labels.path"'
+    given c.csv 'id,labels.path\nx,5\n' expect 2 bload pack -c set.yaml -o e :err 'c.csv: the scan already has a column "labels.path"'
     # Of a manifest of speech the cut's own id, of documents the file's with the byte.
     wav=$(fixture tone-8000.wav)
     for i in 0 1; do

@@ -16,9 +16,7 @@ test_a_second_is_a_second_in_every_codec() {
 }
 
 test_sources_of_sound_are_known_by_their_names() {
-    mkdir a
-    cp "$(fixture tone-8000.wav)" a/b10.wav
-    cp "$(fixture tone-16000.wav)" a/B2.WAV
+    fixtures a tone-8000.wav=b10.wav tone-16000.wav=B2.WAV
     expect 0 bload scan a
     is "B2.WAV b10.wav" "$(field id <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
     is "audio rate=16000" "$(field kind 1 <"$OUT") $(field sampling 1 <"$OUT")"
@@ -29,8 +27,7 @@ test_sources_of_sound_are_known_by_their_names() {
 }
 
 test_what_cannot_be_used_is_named() {
-    mkdir a
-    : >a/empty.wav
+    put a/empty.wav ''
     head -c 5000 "$BLOAD_ROOT/LICENSE" >a/garbage.mp3
     cp "$(fixture h264-30.mp4)" a/film.mp4
     head -c 44 "$(fixture tone-16000.wav)" | head -c 40 >a/header.wav
@@ -79,8 +76,7 @@ test_files_cut_short_are_named() {
 }
 
 test_a_change_within_is_followed_and_named() {
-    is "32256 ok changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end" \
-        "$(scanned "$(fixture changing.mp2)")"
+    is "32256 ok changes 1 times within: from 48000 Hz, 2 channels to 32000 Hz, 1 channels in the end" "$(scanned "$(fixture changing.mp2)")"
     expect 3 bload pack -q "$(fixture changing.mp2)" -T longest -o whole
     expect 3 bload pack -q "$(fixture changing.mp2)" -T 1000 --oversize split -o parts
     expect 0 bload verify -q whole
@@ -119,8 +115,7 @@ test_samples_of_a_wav_are_its_own() {
 }
 
 test_the_same_bytes_whatever_the_threads() {
-    mkdir a
-    for name in tone-8000.wav tone-44100-stereo.flac tone-48000.mp3 tone-48000.opus tone-44100.m4a; do cp "$(fixture $name)" a/; done
+    fixtures a tone-8000.wav tone-44100-stereo.flac tone-48000.mp3 tone-48000.opus tone-44100.m4a
     expect 0 bload pack -q a -T 7000 --oversize split -o one -j1
     expect 0 bload pack -q a -T 7000 --oversize split -o four -j4 :same-as one
 }
@@ -149,8 +144,7 @@ test_durations() {
     expect 0 bload scan -q --features whisper80 "$a" "$b" -o f
     expect 0 bload plan -T 30s f :err 'T = 3,000, '
     expect 0 bload plan -T 20s --max-length 320000 t
-    expect 2 bload plan -T 30q t
-    err_has '-T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "30q"'
+    expect 2 bload plan -T 30q t :err '-T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "30q"'
     expect 2 bload plan -T 200000s t :err 'a duration of 3200000000 steps is out of bounds'
     bload scan -q "$(fixture h264-30.mp4)" -o v
     expect 2 bload plan -T 1s v :err 'durations are for steps that have a rate'

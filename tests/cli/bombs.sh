@@ -136,11 +136,7 @@ test_claims_of_headers() {
 
 # Their characters would be taken for bytes that are not UTF-8, with a warning for each text.
 test_other_encodings_are_named() {
-    mkdir t
-    printf '\377\376a\0b\0' >t/1.txt
-    printf '\376\377\0a\0b' >t/2.txt
-    printf '\377\376\0\0a\0\0\0' >t/3.txt
-    printf '\0\0\376\377\0\0\0a' >t/4.txt
+    put t/1.txt '\377\376a\0b\0' t/2.txt '\376\377\0a\0b' t/3.txt '\377\376\0\0a\0\0\0' t/4.txt '\0\0\376\377\0\0\0a'
     printf 'a\377\376' >t/5.txt # not at its start
     printf '\357\273\277a' >t/6.txt
     printf '\377\376{\0"\0' | gzip >t/7.txt.gz
@@ -151,8 +147,7 @@ test_other_encodings_are_named() {
     err_has 'bload: skipped 1.txt: UTF-16 text (convert it to UTF-8)'
     printf '\377\376{\0"\0' >a.jsonl
     truncate -s 200M a.jsonl # one part, not several
-    expect 3 bload scan a.jsonl --tokenizer bytes
-    is 'UTF-16 text (convert it to UTF-8)' "$(field reason <"$OUT")"
+    expect 3 bload scan a.jsonl --tokenizer bytes :column reason 'UTF-16 text (convert it to UTF-8)'
     given labels.txt '\377\3761\0\n\0' expect 3 bload scan labels.txt --kind labels :err 'skipped labels.txt: UTF-16 text (convert it to UTF-8)'
     expect 1 bload scan t/6.txt --tokenizer bytes --attributes labels.txt :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
     expect 1 bload scan @labels.txt --tokenizer bytes :err 'labels.txt: UTF-16 text (convert it to UTF-8)'
@@ -284,9 +279,8 @@ test_what_a_tokenizer_multiplies_is_waited_for() {
     for i in 1 2 3 4; do printf 'a%.0s' {1..50} >in/$i.txt && echo b >>in/$i.txt; done
     set -- -q in --kind text --tokenizer t/replace.json -T 65536 --oversize split
     expect 0 bload pack "$@" -o much -j 1 --memory 16G
-    expect 0 bload pack "$@" -o little -j 4 --memory 256M
+    expect 0 bload pack "$@" -o little -j 4 --memory 256M :same-as much
     is '5000001 5000001 5000001 5000001' "$(field length <much/sequences.tsv | xargs)"
-    diff -r much little
     within 400 2 bload pack "$@" -o d -j 1 --memory 64M :err 'in/1.txt: a document of 52 bytes, of which the tokenizer makes 4.8 MiB or more: '
 }
 

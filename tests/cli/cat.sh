@@ -10,9 +10,7 @@ lines() {
 }
 
 # codes TEXT: its bytes, one a line.
-codes() {
-    printf '%s' "$1" | od -An -v -w1 -tu1 | tr -d ' '
-}
+codes() { printf '%s' "$1" | od -An -v -w1 -tu1 | tr -d ' '; }
 
 test_ids() {
     lines
@@ -30,9 +28,7 @@ test_ids() {
 }
 
 # A tokenizer.json of bytes, and an end of documents, which FILE has with the id ID.
-tokenizer() {
-    PYTHONPATH=$BLOAD_ROOT/tests/readers python3 -c 'import sys, text; print(text.small_tokenizer(sys.argv[1]))' "$2" >"$1"
-}
+tokenizer() { PYTHONPATH=$BLOAD_ROOT/tests/readers python3 -c 'import sys, text; print(text.small_tokenizer(sys.argv[1]))' "$2" >"$1"; }
 
 # What opened the tokenizer when it packed opens it again, for a view and its copy, too.
 test_options_of_the_tokenizer() {
@@ -71,8 +67,7 @@ test_text() {
     expect 2 bload cat e t.jsonl#0 --as npy --tokenizer one.json :err-is 'bload: cat: --tokenizer is for --as text'
     expect 2 bload cat e t.jsonl#0 --tokenizer none.json
     given i.jsonl '{"input_ids": [7, 8]}\n' expect 0 bload pack -q i.jsonl --key input_ids -T 8 -o f
-    expect 2 bload cat f i.jsonl#0 --tokenizer one.json
-    err_has 'tokens cannot be decoded to text: it is not recorded which tokenizer made these ids'
+    expect 2 bload cat f i.jsonl#0 --tokenizer one.json :err 'tokens cannot be decoded to text: it is not recorded which tokenizer made these ids'
     err_has 'pack them with --tokenizer FILE'
     expect 0 bload pack -q i.jsonl --key input_ids --tokenizer bytes -T 8 -o h
     expect 0 bload cat h i.jsonl#0
@@ -87,8 +82,7 @@ test_text() {
 test_steps_that_are_none() {
     lines
     for steps in 3..3 4..3 .. 3 a..b -1..2 1..2..3 ..0; do
-        expect 2 bload cat d t.jsonl#0 --steps=$steps
-        err_is <<<"bload: cat: --steps $steps: expects A..B, steps A to B - 1 from 0, as 0..100, 100.. or ..100"
+        expect 2 bload cat d t.jsonl#0 --steps=$steps :err-is "bload: cat: --steps $steps: expects A..B, steps A to B - 1 from 0, as 0..100, 100.. or ..100"
     done
     expect 2 bload cat d t.jsonl#0 --steps 2..4 :err-is 'bload: cat: d: t.jsonl#0 has 3 steps, 0..3: it has no steps 2..4'
     expect 2 bload cat d t.jsonl#0 --steps 3.. :out-is ''
@@ -105,8 +99,7 @@ test_sequences_that_are_not_there() {
     expect 2 bload cat d t.jsonl#29 :err 't.jsonl#29 is not stored: '
     rm -r d
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 8 --oversize truncate -o d
-    expect 2 bload cat d t.jsonl#29 --as ids :err-is 'bload: cat: d: of the 20 steps of t.jsonl#29 only 0..8 are stored: --steps 0..8 gives them'
-    out_is </dev/null
+    expect 2 bload cat d t.jsonl#29 --as ids :err-is 'bload: cat: d: of the 20 steps of t.jsonl#29 only 0..8 are stored: --steps 0..8 gives them' :out-is ''
     expect 0 bload cat d t.jsonl#29 --as ids --steps 0..8
     codes 01234567 | out_is
     expect 2 bload cat d t.jsonl#29 --as ids --steps 0..9
@@ -116,10 +109,7 @@ test_escaped_ids() {
     mkdir v
     printf '{"input_ids": [7, 8]}\n' >v/$'a\tb.jsonl'
     expect 0 bload pack -q v --kind text -T 8 --key input_ids -o d
-    for id in $'a\tb.jsonl#0' 'a\tb.jsonl#0'; do
-        expect 0 bload cat d "$id"
-        printf '7\n8\n' | out_is
-    done
+    for id in $'a\tb.jsonl#0' 'a\tb.jsonl#0'; do expect 0 bload cat d "$id"; printf '7\n8\n' | out_is; done
 }
 
 test_views() {
@@ -158,8 +148,7 @@ test_fields() {
     mkdir v l
     cp "$(fixture h264-30.mp4)" v/a.mp4
     printf 'walk\n%.0s' {1..30} >l/a.txt
-    echo walk >mapping
-    printf 'sources: [v]\nT: longest\nsize: 32x24\nfields: [{name: labels, path: "l/{stem}.txt", mapping: mapping}]\n' >set.yaml
+    put mapping 'walk\n' set.yaml 'sources: [v]\nT: longest\nsize: 32x24\nfields: [{name: labels, path: "l/{stem}.txt", mapping: mapping}]\n'
     expect 0 bload pack -q -c set.yaml -o d
     expect 2 bload cat d a.mp4 :err-is 'bload: cat: --field must be given, one of: frames, labels'
     expect 2 bload cat d a.mp4 --field label :err-is 'bload: cat: --field label: there is none, did you mean labels? All are: frames, labels'
@@ -235,8 +224,7 @@ at = 8 + size + json.loads(data[8:8 + size])["sequence"]["data_offsets"][0]
 data[at], data[at + 8] = data[at + 8], data[at]
 open(sys.argv[1], "wb").write(data)
 END
-    expect 1 bload cat d t.jsonl#0 --as ids
-    err_is <<<'bload: cat: d is damaged: in its shard, block 0 does not hold step 0 of sequence 0 where the index says'
+    expect 1 bload cat d t.jsonl#0 --as ids :err-is 'bload: cat: d is damaged: in its shard, block 0 does not hold step 0 of sequence 0 where the index says'
     out_is </dev/null
 }
 
@@ -250,7 +238,6 @@ test_outputs() {
     expect 0 script -qec '"$BLOAD" cat d t.jsonl#0 --as ids' /dev/null
     seq 300000 >n.txt
     expect 0 bload pack -q n.txt --tokenizer bytes -T longest -o n
-    status=0
-    bload cat n n.txt --as ids 2>"$ERR" | head -n 1 >/dev/null || status=$?
-    is 141 $status # as any filter
+    to_head() { bload "$@" | head -n 1 >/dev/null; }
+    expect 141 to_head cat n n.txt --as ids # as any filter
 }

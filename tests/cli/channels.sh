@@ -1,9 +1,8 @@
 # What becomes of the channels of sound, and of samples in WAV files of every form. Files are made by waves.py.
 # shellcheck shell=bash disable=SC2317
 
-waves() {
-    python3 "$BLOAD_ROOT/tests/cli/waves.py" make "$1"
-}
+# waves FOLDER [FILE...]: makes the files, or those of stdin, one a line.
+waves() { if [ $# = 1 ]; then cat; else printf '%s\n' "${@:2}"; fi | python3 "$BLOAD_ROOT/tests/cli/waves.py" make "$1"; }
 
 # packed FOLDER|FILE [OPTION...]: the values of its sequences.
 packed() {
@@ -53,11 +52,7 @@ END
 
 # The coefficients of swresample with rematrix_maxval=1.
 test_a_layout_that_the_file_states_is_followed() {
-    waves . <<'END'
-quad.wav channels=4 mask=0x33
-five.wav channels=6 mask=0x3f
-seven.wav channels=8 mask=0x63f
-END
+    waves . 'quad.wav channels=4 mask=0x33' 'five.wav channels=6 mask=0x3f' 'seven.wav channels=8 mask=0x63f'
     mkdir a
     ffmpeg -v error -i five.wav -c:a pcm_s16le a/1.w64 -c:a pcm_s16le a/2.caf -c:a pcm_s16le a/3.mov \
         -c:a pcm_s16le a/4.avi -c:a pcm_s16be a/5.aiff -c:a flac a/6.flac -c:a flac a/7.mka \
@@ -72,27 +67,20 @@ END
 test_what_codecs_say_of_layouts() {
     echo "five.wav channels=6 mask=0x3f count=2000" | waves .
     mkdir a
-    ffmpeg -v error -i five.wav -c:a tta a/1.tta -c:a alac a/2.m4a -c:a wavpack a/3.wv -c:a flac -bitexact a/4.flac \
-        -c:a ac3 -ar 48000 a/6.ac3
+    ffmpeg -v error -i five.wav -c:a tta a/1.tta -c:a alac a/2.m4a -c:a wavpack a/3.wv -c:a flac -bitexact a/4.flac -c:a ac3 -ar 48000 a/6.ac3
     python3 - <<'END'
 data = open("a/4.flac", "rb").read()
 comment = data.index(b"WAVEFORMATEXTENSIBLE")
 open("a/5.flac", "wb").write(data[:comment] + b"X" + data[comment + 1:])
 open("a/7.flac", "wb").write(data.replace(b"MASK=0x3f", b"MASK=0x07")) # of three channels
 END
-    is "1.tta 3500 2.m4a 3500 3.wv 3111 4.flac 3111 5.flac 3500 6.ac3 3111 7.flac 3500 " \
-        "$(packed a | cut -d ' ' -f 1,3 | tr '\n' ' ')"
+    is "1.tta 3500 2.m4a 3500 3.wv 3111 4.flac 3111 5.flac 3500 6.ac3 3111 7.flac 3500 " "$(packed a | cut -d ' ' -f 1,3 | tr '\n' ' ')"
 }
 
 test_as_many_channels_are_copied() {
     echo "many.wav channels=64 values=$(seq -s , 100 100 6400)" | waves .
-    waves . <<'END'
-8/plain.wav channels=8
-8/seven.wav channels=8 mask=0xff
-6/side.wav channels=6 mask=0x60f
-quad.wav channels=4 mask=0x33
-2/back.wav channels=2 mask=0x30
-END
+    waves . '8/plain.wav channels=8' '8/seven.wav channels=8 mask=0xff' '6/side.wav channels=6 mask=0x60f' 'quad.wav channels=4 mask=0x33' \
+        '2/back.wav channels=2 mask=0x30'
     is "many.wav 100 $(seq -s ' ' 100 100 6400)" "$(packed many.wav --channels 64)"
     eight=$(seq -s ' ' 1000 1000 8000)
     is "plain.wav 100 $eight seven.wav 100 $eight " "$(packed 8 --channels 8 | tr '\n' ' ')"
@@ -116,11 +104,7 @@ test_one_channel_is_taken() {
 }
 
 test_a_mix_that_cannot_be_made_is_found_by_the_scan() {
-    waves a <<'END'
-1.wav channels=1
-3.wav channels=3
-12.wav channels=12
-END
+    waves a '1.wav channels=1' '3.wav channels=3' '12.wav channels=12'
     scanned a --channels 2 >got
     diff got - <<'END'
 1.wav ok 
@@ -165,10 +149,7 @@ test_the_block_decides_the_size_of_samples() {
             echo "$1-in-$2.$form form=$form channels=2 mask=3 valid=$1 bits=$2 values=1024,-2048 count=12000"
         done
     done | waves a
-    waves a <<'END'
-float.wav tag=3 bits=32 valid=24 mask=4 values=0.03125
-double.wav tag=3 bits=64 valid=53 mask=4 values=0.03125
-END
+    waves a 'float.wav tag=3 bits=32 valid=24 mask=4 values=0.03125' 'double.wav tag=3 bits=64 valid=53 mask=4 values=0.03125'
     packed a --channels 2 >got
     is 40 "$(grep -c ' 12000 1024 -2048$' got)"
     is 2 "$(grep -c ' 100 724 724$' got)" # 0.707 of 1024
@@ -180,10 +161,7 @@ test_rifx_is_read_or_refused_by_name() {
     for bits in 8 16 24 32; do echo "$bits.wav form=rifx channels=2 bits=$bits values=1024,-2048"; done | waves a
     echo "f.wav form=rifx channels=2 tag=3 bits=32 values=0.03125,-0.0625" | waves a
     is 5 "$(packed a --channels 2 | grep -c ' 100 1024 -2048$')"
-    waves b <<'END'
-ext.wav form=rifx valid=24 bits=32
-ima.wav form=rifx tag=17 bits=16
-END
+    waves b 'ext.wav form=rifx valid=24 bits=32' 'ima.wav form=rifx tag=17 bits=16'
     is 2 "$(scanned b | grep -c 'skipped RIFX (big-endian WAV) with ')"
 }
 
@@ -204,11 +182,7 @@ test_a_size_that_a_pipe_left_open_is_no_fault() {
 }
 
 test_a_byte_of_padding_is_no_damage() {
-    waves a <<'END'
-a.aiff form=aiff bits=24 count=101
-b.wav bits=24 count=101 rest=1
-c.wav channels=3 bits=16 count=101 rest=4
-END
+    waves a 'a.aiff form=aiff bits=24 count=101' 'b.wav bits=24 count=101 rest=1' 'c.wav channels=3 bits=16 count=101 rest=4'
     is "" "$(scanned a | grep -v ' ok $')"
     is "a.aiff 202 b.wav 101 c.wav 101 " "$(packed a | cut -d ' ' -f 1,2 | tr '\n' ' ')"
     head -c 200 a/a.aiff >cut.aiff
@@ -218,11 +192,8 @@ END
 }
 
 test_clipped_floats_are_counted() {
-    waves . <<'END'
-int.wav channels=2 tag=3 bits=32 values=-26810,100
-double.wav tag=3 bits=64 values=1.5
-full.wav tag=3 bits=32 channels=2 values=1,-1
-END
+    waves . 'int.wav channels=2 tag=3 bits=32 values=-26810,100' 'double.wav tag=3 bits=64 values=1.5' \
+        'full.wav tag=3 bits=32 channels=2 values=1,-1'
     is "int.wav ok 200 samples beyond +-1, up to 26810: clipped (--dtype f32 keeps them)" "$(scanned int.wav)"
     is "double.wav ok 100 samples beyond +-1, up to 1.5: clipped (--dtype f32 keeps them)" "$(scanned double.wav)"
     is "full.wav ok " "$(scanned full.wav)"

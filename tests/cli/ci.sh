@@ -56,9 +56,8 @@ test_all_of_it() {
     is '--- waiting for another turn than all (make check-all runs all)|    valgrind: csv|17 passed, 0 failed, 0 skipped' "$(tail -n 3 "$OUT" | paste -s -d '|')"
     expect 1 ci tsan
     is '15 passed, 2 failed, 0 skipped' "$(tail -n 1 "$OUT")"
-    CI_TURN=4 expect 1 clone/.ci/run
+    CI_TURN=4 expect 1 clone/.ci/run :err-is 'turn.sh: CI_TURN is 4; it can be 0, 1, 2 or all'
     is '0 passed, 1 failed, 0 skipped' "$(tail -n 1 "$OUT")"
-    err_is <<<'turn.sh: CI_TURN is 4; it can be 0, 1, 2 or all'
 }
 
 # A repository of so many commits, with the sources that the tests of turns name; the working directory is there.
@@ -69,8 +68,7 @@ history() {
     mkdir -p repository/{scripts,tests/unit,src/{base,kind/video}}
     cp "$BLOAD_ROOT/scripts/turn.sh" repository/scripts/
     cd repository || exit
-    printf '#include "base/csv.h"\n#include "unit.h"\n' >tests/unit/test_a.c
-    printf '#include <stdio.h>\n#include "kind/video/video.h"\n' >tests/unit/test_b.c
+    put tests/unit/test_a.c '#include "base/csv.h"\n#include "unit.h"\n' tests/unit/test_b.c '#include <stdio.h>\n#include "kind/video/video.h"\n'
     touch tests/unit/test_{c,d}.c tests/unit/unit.h src/base/{csv,io}.c src/kind/video/count.c
     echo build >.gitignore
     git init -q
@@ -90,8 +88,7 @@ all='a b c d view video bombs'
 due() {
     local expected=$1 parts
     shift
-    parts=$(printf '%s\n' \
-        build/tests/test_{a,b,c,d} 'view src/cmd/view' tests/cli/{video,bombs}.sh | env "$@" scripts/turn.sh some tests/run)
+    parts=$(printf '%s\n' build/tests/test_{a,b,c,d} 'view src/cmd/view' tests/cli/{video,bombs}.sh | env "$@" scripts/turn.sh some tests/run)
     parts=$(sed 's|.*/||; s|^test_||; s|\.sh$||' <<<"$parts" | paste -s -d ' ')
     is "$expected" "$parts"
     is 'a b bombs c d video view' "$({ echo "$parts" && sed 's/.*://' build/results/some.waiting; } 2>/dev/null | xargs -n 1 | sort | paste -s -d ' ')"

@@ -2,25 +2,15 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # slices WHOLE CLIPS FIELD [STRIDE]: see slices.py.
-slices() {
-    python3 "$BLOAD_ROOT/tests/cli/slices.py" "$@"
-}
+slices() { python3 "$BLOAD_ROOT/tests/cli/slices.py" "$@"; }
 
 # Columns of a table that was scanned.
-rows() {
-    cut -f "$1" <"${2:-$OUT}" | tail -n +2
-}
+rows() { cut -f "$1" <"${2:-$OUT}" | tail -n +2; }
 
 # The folder v with videos: many keyframes and B-frames, others begin at 5 s, have times that are not regular, hidden frames.
 videos() {
-    mkdir -p v
-    cp "$(fixture h264-gops-120.mp4)" v/gops.mp4
-    cp "$(fixture h264-late-60.mp4)" v/late.mp4
-    cp "$(fixture h264-50.mkv)" v/b.mkv
-    cp "$(fixture vfr-20.mp4)" v/vfr.mp4
-    cp "$(fixture vp9-24.webm)" v/hidden.webm
-    cp "$(fixture h264-gops-60.ts)" v/stream.ts
-    cp "$(fixture mpeg4-40.avi)" v/packed.avi
+    fixtures v h264-gops-120.mp4=gops.mp4
+    fixtures v h264-late-60.mp4=late.mp4 h264-50.mkv=b.mkv vfr-20.mp4=vfr.mp4 vp9-24.webm=hidden.webm h264-gops-60.ts=stream.ts mpeg4-40.avi=packed.avi
 }
 
 # random_clips TABLE [SEED]: a list of clips of the usable files in a table, by numbers of frames, in no order.
@@ -66,8 +56,7 @@ END
     expect 0 bload scan -q v/vfr.mp4
     is "$(rows 2)" "$(sed -n 6p c | cut -f 2)"
     # Given ids, and numbers of frames.
-    printf 'id\tend_frame\tstart_frame\tpath\none\t9\t3\tv/b.mkv\ntwo\t\t45\tv/b.mkv\nthree\t2\t\tv/b.mkv\n' >n.tsv
-    expect 0 bload scan -q --kind video n.tsv
+    given n.tsv 'id\tend_frame\tstart_frame\tpath\none\t9\t3\tv/b.mkv\ntwo\t\t45\tv/b.mkv\nthree\t2\t\tv/b.mkv\n' expect 0 bload scan -q --kind video n.tsv
     is 'one 6 3 9,two 5 45 50,three 2 0 2,' "$(rows 1,2,11,12 | tr '\t\n' ' ,')"
 }
 
@@ -143,11 +132,8 @@ END
     printf '{"path": "v/gops.mp4", "end": 1}\n{"path": "v/gops.mp4", "end":\n{"path": ["v"], "end": {"a": 1}}\n' >c.jsonl
     expect 3 bload scan -q --kind video c.jsonl :err 'skipped c.jsonl#2: not JSON at byte 29 of the line: the line ends where a value is expected'
     err_has 'skipped ["v"]#-{"a": 1}: c.jsonl:3: "end" is no time: "{"a": 1}" (seconds, or h:mm:ss.s)'
-    : >empty.csv
-    echo path,start,end >header.csv
-    printf 'path,start\nv/gops.mp4,1\n"v/gops.mp4,2\n' >open.csv
-    printf '%s\n' empty.csv header.csv none.csv open.csv >list
-    expect 3 bload scan -q --kind video @list
+    put empty.csv '' header.csv 'path,start,end\n' open.csv 'path,start\nv/gops.mp4,1\n"v/gops.mp4,2\n'
+    given list 'empty.csv\nheader.csv\nnone.csv\nopen.csv\n' expect 3 bload scan -q --kind video @list
     err_is <<'END'
 bload: skipped empty.csv: an empty list
 bload: skipped header.csv: an empty list
@@ -163,8 +149,7 @@ test_headers_of_no_use() {
     # Otherwise each line would be the whole file.
     given c.csv 'label,path,time_start,time_end\na,v/gops.mp4,1,2\n' expect 2 bload scan --kind video c.csv
     err_has 'c.csv: no column "start", "end", "start_frame" or "end_frame", but "time_start": rename it (--columns start=time_start), or leave it out'
-    printf '{"path": "v/gops.mp4", "Start": 1}\n' >c.jsonl
-    expect 2 bload scan --kind video c.jsonl :err 'c.jsonl:1: the column "Start": write it "start"'
+    given c.jsonl '{"path": "v/gops.mp4", "Start": 1}\n' expect 2 bload scan --kind video c.jsonl :err 'c.jsonl:1: the column "Start": write it "start"'
     given c.csv 'path,start, end\n' expect 2 bload scan --kind video c.csv :err 'c.csv:1: the column " end": write it "end"'
     given c.csv 'path,start,start\n' expect 2 bload scan --kind video c.csv :err 'c.csv:1: duplicate column "start"'
     given c.csv 'path,start,end,duration\n' expect 2 bload scan --kind video c.csv
@@ -173,8 +158,7 @@ test_headers_of_no_use() {
     expect 2 bload pack --kind video c.csv --size 64x48 -T 40 -o d :err 'the column "frames" has the name of a tensor of the shards: rename it'
     given c.jsonl '{"file": "v/gops.mp4"}\n' expect 2 bload scan --kind video c.jsonl
     err_has 'c.jsonl:1: no key "path", the only one that the lines of a list must have: the keys are "file" (--columns path=KEY says which is the path)'
-    echo '{"audio_filepath": "v/gops.mp4"}' >a.jsonl
-    printf 'path,start,end\nv/gops.mp4,1,2\n' >c.csv
+    put a.jsonl '{"audio_filepath": "v/gops.mp4"}\n' c.csv 'path,start,end\nv/gops.mp4,1,2\n'
     expect 2 bload scan --kind audio a.jsonl c.csv :err 'c.csv: a list of clips beside a manifest of speech: pack them separately'
     given f.yaml 'sources: [c.csv]\nkind: video\nT: 40\nfields:\n  - {name: l, path: "{id}.txt"}\n' expect 2 bload pack f.yaml -o d
     err_has 'fields cannot be joined to a list of clips or a manifest: its lines have no files of their own (the list may be a field itself'
@@ -243,14 +227,8 @@ END
 # A field whose path is a list has a clip for each sequence, by its id. In a.npy and so on are as many steps as the clip has.
 clips_of_a_field() {
     videos
-    mkdir a lists
-    python3 - 10 31 7 9 <<'END'
-import sys
-for name, steps in zip("abcd", map(int, sys.argv[1:])):
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({steps},), }}"
-    with open(f"a/{name}.npy", "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117).encode() + b"\n" + bytes(range(steps)))
-END
+    mkdir lists
+    for name in a=10 b=31 c=7 d=9; do npy a/${name%=*}.npy ${name#*=}; done
     printf 'id,path,start_frame,end_frame\nc,../v/b.mkv,43,\nb.npy,../v/gops.mp4,20,51\na,../v/gops.mp4,51,61\nd,../v/vfr.mp4,2,11\n' >lists/c.csv
     printf 'sources: [a]\nkind: array\nT: 31\nfields:\n  - {name: top, kind: video, path: lists/c.csv, size: 64x48}\n' >set.yaml
 }
@@ -271,8 +249,7 @@ test_clips_of_a_field() {
     is 4 "$(slices whole d frames=top)"
     # Resumed and made by tasks it is the same; another list is another dataset.
     expect 0 bload pack -q -c set.yaml --isolate off -j 1 -o e
-    for task in 0 1; do expect 0 bload pack -q -c set.yaml --shard-size 100K --task $task/2 -o t; done
-    expect 0 bload finish -q t
+    in_tasks 2 -c set.yaml --shard-size 100K -o t
     is 4 "$(tail -n +2 t/sequences.tsv | wc -l)"
     same d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
     expect 0 bload pack -q -c set.yaml -o e
@@ -301,14 +278,12 @@ test_clips_of_a_field_of_no_use() {
 # Further columns are attributes, beside those of a table.
 test_further_columns() {
     videos
-    printf 'path,start,end,label,weight,word\nv/gops.mp4,0,1,7,0.5,a\nv/gops.mp4,1,2,8,,b\n' >c.csv
-    printf '{"path": "v/b.mkv", "end": 1, "label": -1, "more": 4}\n' >c.jsonl
-    printf 'id,rank\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\nv/b.mkv#-1,3\nv/vfr.mp4,4\n' >a.csv
-    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d
+    put c.csv 'path,start,end,label,weight,word\nv/gops.mp4,0,1,7,0.5,a\nv/gops.mp4,1,2,8,,b\n'
+    put c.jsonl '{"path": "v/b.mkv", "end": 1, "label": -1, "more": 4}\n' a.csv 'id,rank\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\nv/b.mkv#-1,3\nv/vfr.mp4,4\n'
+    expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d :verified
     is 'label weight word more rank' "$(head -n 1 d/sequences.tsv | cut -f 14- | tr '\t' ' ')"
     is '7,0.5,a,,1 8,,b,,2 -1,,,4,3 ,,,,4 ' "$(rows 14- d/sequences.tsv | tr '\t\n' ', ')"
     err_has 'attributes: label F64 (1 empty: NaN), weight F64 (3 empty: NaN), word is text (row 0), so it is in sequences.tsv alone, more F64 (3 empty: NaN), rank I64'
-    expect 0 bload verify -q d
     expect 0 bload pack --kind video c.csv c.jsonl v/vfr.mp4 --attributes a.csv --size 64x48 -T 40 -o d :err 'is already complete'
     printf 'id,word\nv/gops.mp4#0-1,1\nv/gops.mp4#1-2,2\n' >a.csv
     expect 2 bload pack --kind video c.csv --attributes a.csv --size 64x48 -T 40 -o e :err 'a.csv: the scan already has a column "word"'
@@ -327,8 +302,7 @@ test_clips_are_slices_of_videos() {
     { head -n 1 c.csv && tail -n +2 c.csv | sort -t , -k 1,1 -k 2n; } >sorted.csv
     expect 0 bload pack -q --kind video sorted.csv --size 64x48 -T 120 --oversize split --seed 3 -o c
     is 63 "$(slices whole c frames)"
-    for task in 0 1; do expect 0 bload pack -q --kind video c.csv --size 64x48 -T 128 --shard-size 1M --task $task/2 -o t; done
-    expect 0 bload finish -q t
+    in_tasks 2 --kind video c.csv --size 64x48 -T 128 --shard-size 1M -o t
     is 63 "$(slices whole t frames)"
     # From the table alone, and without where to begin.
     expect 0 bload scan -q --kind video c.csv -o table
@@ -349,8 +323,7 @@ test_clips_are_slices_of_videos() {
 # The grid begins with the clip: that of the file where the clip begins on it.
 test_sampling_within_clips() {
     videos
-    printf 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,47,60\nv/gops.mp4,119,120\n' >c.csv
-    expect 0 bload pack -q v/gops.mp4 -T longest -o whole
+    given c.csv 'path,start_frame,end_frame\nv/gops.mp4,10,40\nv/gops.mp4,47,60\nv/gops.mp4,119,120\n' expect 0 bload pack -q v/gops.mp4 -T longest -o whole
     expect 0 bload pack -q --kind video c.csv --stride 4 -T 20 -o s
     is 3 "$(slices whole s frames 4)"
     expect 3 bload scan -q --kind video c.csv --fps 5 :err 'v/gops.mp4#119-120: c.csv:4: v/gops.mp4: too short: --fps takes none of its frames'
@@ -366,8 +339,7 @@ test_sampling_within_clips() {
 test_nothing_is_decoded_before_the_keyframe() {
     videos
     expect 0 bload pack -q v/gops.mp4 -T longest -o whole
-    printf 'path,start_frame,end_frame\nv/gops.mp4,80,90\nv/gops.mp4,100,110\nv/gops.mp4,5,10\n' >c.csv
-    expect 0 bload scan -q --kind video c.csv -o table
+    given c.csv 'path,start_frame,end_frame\nv/gops.mp4,80,90\nv/gops.mp4,100,110\nv/gops.mp4,5,10\n' expect 0 bload scan -q --kind video c.csv -o table
     is '72 96 0' "$(rows 13 table | cut -d ' ' -f 1 | tr '\n' ' ' | sed 's/ $//')"
     IFS=, read -r size position < <(ffprobe -v error -select_streams v:0 -show_entries packet=size,pos -of csv=p=0 v/gops.mp4 | sed -n 30p)
     head -c "$size" /dev/zero | dd of=v/gops.mp4 bs=1 seek="$position" conv=notrunc status=none
@@ -416,8 +388,7 @@ test_clips_of_open_gops() {
 # Of a transport stream each keyframe is looked for as readers will. Where a packet of the container does not begin with a frame, as here the
 # fourth one of video with a keyframe, what comes after a seek is not the keyframe: decoding begins with the one before.
 test_clips_of_transport_streams() {
-    mkdir v
-    cp "$(fixture h264-gops-60.ts)" v/aligned.ts
+    fixtures v h264-gops-60.ts=aligned.ts
     python3 "$BLOAD_ROOT/tests/cli/misalign.py" v/aligned.ts v/other.ts 36
     expect 0 bload pack -q v --size 64x48 -T longest --strategy naive -o whole
     every_frame whole/sequences.tsv >c.csv
@@ -429,8 +400,7 @@ test_clips_of_transport_streams() {
 
 # Faults that only decoding shows: the clips before and behind them are as they are in the whole file.
 test_clips_of_a_damaged_video() {
-    mkdir v
-    cp "$(fixture damaged-30.mp4)" v/d.mp4
+    fixtures v damaged-30.mp4=d.mp4
     expect 3 bload pack -q v/d.mp4 -T longest -o whole
     printf 'path,start_frame,end_frame\nv/d.mp4,20,25\nv/d.mp4,2,9\nv/d.mp4,10,16\n' >c.csv
     expect 3 bload pack --kind video c.csv -T 20 -o d :err 'v/d.mp4#20-25: the video: damaged: '
@@ -438,27 +408,16 @@ test_clips_of_a_damaged_video() {
 }
 
 test_clips_are_slices_of_sounds() {
-    mkdir v
-    cp "$(fixture tone-44100-stereo.flac)" v/a.flac
-    cp "$(fixture tone-44100.m4a)" v/a.m4a
-    cp "$(fixture tone-44100.ogg)" v/a.ogg
+    fixtures v tone-44100-stereo.flac=a.flac tone-44100.m4a=a.m4a tone-44100.ogg=a.ogg
     ffmpeg -v error -i v/a.flac -ac 1 v/a.mp3
     expect 0 bload pack -q v --rate 44100 --dtype f32 -T longest --strategy naive -o whole
     random_clips whole/sequences.tsv >c.csv
     expect 0 bload pack -q --kind audio c.csv --rate 44100 --dtype f32 -T 50000 -j 2 -o a
     is 36 "$(slices whole a audio)"
-    cat >t.csv <<'END'
-path,start,end,label
-v/a.mp3,0.29,0.7,1
-v/a.mp3,0.7,0:00.9,2
-v/a.mp3,0.9,9,3
-v/a.mp3,9,10,4
-v/a.mp3,,,5
-END
-    expect 3 bload scan -q --kind audio t.csv --rate 44100
+    put t.csv 'path,start,end,label\nv/a.mp3,0.29,0.7,1\nv/a.mp3,0.7,0:00.9,2\nv/a.mp3,0.9,9,3\nv/a.mp3,9,10,4\nv/a.mp3,,,5\n'
+    expect 3 bload scan -q --kind audio t.csv --rate 44100 :err "v/a.mp3#0.9-9: ends 8.000 s behind the recording's end at 1.000 s: so much is missing"
     is '12789-30870 30870-39690 39690-44100 0- 0-' "$(rows 11,12 | tr '\t\n' '- ' | sed 's/ $//')"
     is '18081 8820 4410 0 44100' "$(rows 2 | tr '\n' ' ' | sed 's/ $//')"
-    err_has "v/a.mp3#0.9-9: ends 8.000 s behind the recording's end at 1.000 s: so much is missing"
     err_has 'skipped v/a.mp3#9-10: t.csv:5: v/a.mp3: begins at 9.000 s, and the recording ends at 1.000 s'
     expect 3 bload pack -q --kind audio t.csv --features fbank80 -T 200 -o f :verified
 }

@@ -1,19 +1,13 @@
 # What shells complete, by the scripts that bload completion prints.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2317
 
-commands() {
-    bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
-}
+commands() { bload --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 # The long flags and the short ones of a command's help, one a line.
-flags() {
-    bload "$1" --help | sed -n 's/^  \(-[A-Za-z]\|   \),\{0,1\}[ ]*\(--[a-z-]*\)\{0,1\}.*/\1\n\2/p' | grep -- - | sort -u
-}
+flags() { bload "$1" --help | sed -n 's/^  \(-[A-Za-z]\|   \),\{0,1\}[ ]*\(--[a-z-]*\)\{0,1\}.*/\1\n\2/p' | grep -- - | sort -u; }
 
 # "--pad zero repeat": the options of which the help lists nothing but words.
-choices() {
-    bload "$1" --help | sed -nE 's/^ *(-[A-Za-z], )?(--[a-z-]*) ([a-z0-9|-]*[|][a-z0-9|-]*)( .*)?$/\2 \3/p' | tr '|' ' '
-}
+choices() { bload "$1" --help | sed -nE 's/^ *(-[A-Za-z], )?(--[a-z-]*) ([a-z0-9|-]*[|][a-z0-9|-]*)( .*)?$/\2 \3/p' | tr '|' ' '; }
 
 # in_bash WORD...: what bash completes the last word to, one a line, sorted.
 in_bash() {
@@ -24,9 +18,7 @@ in_bash() {
         [ ${#COMPREPLY[@]} = 0 ] || printf "%s\n" "${COMPREPLY[@]}"' bash "$@" | sort
 }
 
-in_fish() {
-    fish --no-config -c 'source ./bload.fish; complete -C "$argv"' "bload $*" | sed 's/\t.*//' | sort
-}
+in_fish() { fish --no-config -c 'source ./bload.fish; complete -C "$argv"' "bload $*" | sed 's/\t.*//' | sort; }
 
 scripts() {
     mkdir -p folder bin

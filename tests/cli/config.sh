@@ -1,53 +1,22 @@
 # The YAML file: what it may say, what is refused with file, line and column, and --print-config.
 # shellcheck shell=bash disable=SC2317
 
-# refuse MESSAGE, with the file's text on stdin.
-refuse() {
-    cat >set.yaml
-    expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: $1" :out-is ''
-}
-
 test_refusals_name_file_line_and_column() {
-    refuse 'set.yaml:2:1: unknown key "sise": did you mean size?' <<'END'
-T: 5
-sise: 224x224
+    refused_yaml '' <<'END'
+T: 5\nsise: 224x224|:2:1: unknown key "sise": did you mean size?
+# a comment\n\nT:  many|:3:5: T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "many"
+size: [224, 224]|:1:7: size: a single value, not a list, is expected
+T:\n  at: 5|:2:3: T: a single value, not a mapping, is expected
+T: 5\nT: 6|:2:1: key given twice: T (first in line 1)
+shard_size: 5M\nshard-size: 6M|:2:1: key given twice: shard-size (first in line 1)
+sources: videos|:1:10: sources: a list is expected (- path: videos/)
+sources:\n  - path: a\n    paht: b|:3:5: unknown key in a source (path, kind): paht
+sources:\n  - path: a\n    kind: film|:3:11: there is no kind film
+sources:\n  - kind: video|:2:5: a source without a path
+- a|:1:1: a mapping of keys to values is expected
+# nothing| is empty
+help: true|:1:1: unknown key "help"
 END
-    refuse 'set.yaml:3:5: T expects a number of steps from 1 to 2147483647, seconds such as 30s, "longest", or "auto" for a store, not "many"' <<'END'
-# a comment
-
-T:  many
-END
-    refuse 'set.yaml:1:7: size: a single value, not a list, is expected' <<<'size: [224, 224]'
-    refuse 'set.yaml:2:3: T: a single value, not a mapping, is expected' <<'END'
-T:
-  at: 5
-END
-    refuse 'set.yaml:2:1: key given twice: T (first in line 1)' <<'END'
-T: 5
-T: 6
-END
-    refuse 'set.yaml:2:1: key given twice: shard-size (first in line 1)' <<'END'
-shard_size: 5M
-shard-size: 6M
-END
-    refuse 'set.yaml:1:10: sources: a list is expected (- path: videos/)' <<<'sources: videos'
-    refuse 'set.yaml:3:5: unknown key in a source (path, kind): paht' <<'END'
-sources:
-  - path: a
-    paht: b
-END
-    refuse 'set.yaml:3:11: there is no kind film' <<'END'
-sources:
-  - path: a
-    kind: film
-END
-    refuse 'set.yaml:2:5: a source without a path' <<'END'
-sources:
-  - kind: video
-END
-    refuse 'set.yaml:1:1: a mapping of keys to values is expected' <<<'- a'
-    refuse 'set.yaml is empty' <<<'# nothing'
-    refuse 'set.yaml:1:1: unknown key "help"' <<<'help: true'
 }
 
 test_no_yaml() {
@@ -67,9 +36,7 @@ test_what_is_printed_says_the_same_again() {
     expect 0 bload pack 'a "b" \ c' 'ü*' @list -T longest --size 20x10 --compress zstd:7 --fps 12.5 --seed 3 --memory 1G --pad repeat \
         --max-failed 5% --shard-size 3M -j 3 --print-config
     cp "$OUT" first.yaml
-    expect 0 bload pack -c first.yaml --print-config
-    same first.yaml "$OUT"
-    out_has 'fps: 25/2' 'compress: zstd:7' 'shard-size: 3145728'
+    expect 0 bload pack -c first.yaml --print-config :out-as first.yaml :out 'fps: 25/2' 'compress: zstd:7' 'shard-size: 3145728'
 }
 
 # Names may hold any byte but zero: what is printed is YAML, shows itself, and says the same again.
@@ -78,8 +45,7 @@ test_any_name_is_printed_as_yaml() {
     expect 0 bload pack "$name" $'no UTF-8 \xff\e' --key "$name" -T 5 --print-config
     cp "$OUT" first.yaml
     is 0 "$(LC_ALL=C grep -c $'[\001-\010\013-\037\177]' first.yaml)"
-    expect 0 bload pack -c first.yaml --print-config
-    same first.yaml "$OUT"
+    expect 0 bload pack -c first.yaml --print-config :out-as first.yaml
     python3 - "$name" <<'END' || fail 'Python reads it otherwise'
 import os, site, sys
 site.main() # PyYAML is none of Python's own modules
@@ -91,13 +57,16 @@ read = yaml.safe_load(open("first.yaml", encoding="utf-8"))
 assert [os.fsencode(s["path"]) for s in read["sources"]] == [os.fsencode(sys.argv[1]), b"no UTF-8 \xff\x1b"], read["sources"]
 assert read["key"] == sys.argv[1], read["key"]
 END
-    refuse 'set.yaml:1:6: key: !!binary is not base64' <<<'key: !!binary "a"'
-    refuse 'set.yaml:1:6: key: a zero byte in a text' <<<'key: !!binary "AA=="'
+    refused_yaml '' <<'END'
+key: !!binary "a"|:1:6: key: !!binary is not base64
+key: !!binary "AA=="|:1:6: key: a zero byte in a text
+END
 }
 
 # libyaml's time grows by the square of both.
 test_deep_and_tangled_files_are_refused_at_once() {
     local began=$SECONDS
+    refuse() { cat >set.yaml && expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: $1" :out-is ''; }
     refuse 'set.yaml:1:67: nested too deeply' < <(printf 'T: ' && head -c 200000 /dev/zero | tr '\0' '[')
     refuse 'set.yaml:1:321: nested too deeply' < <(yes '{"a":' | head -n 100000 | tr -d '\n')
     refuse 'set.yaml:1002:1: too many anchors' < <(echo 'T: [' && for i in $(seq 100000); do echo "&a$i x,"; done && echo ']')

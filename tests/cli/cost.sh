@@ -2,19 +2,13 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # number FILE WORD: a number of a report.
-number() {
-    sed -n "s/^ *\"$2\": \([-0-9.e]*\),*$/\1/p" "$1"
-}
+number() { sed -n "s/^ *\"$2\": \([-0-9.e]*\),*$/\1/p" "$1"; }
 
 # holds EXPRESSION: an awk condition.
-holds() {
-    awk "BEGIN { exit !($1) }" || fail "not so: $1"
-}
+holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }
 
 # Lengths up to a quarter of 4096, most of them short.
-lengths() {
-    awk 'BEGIN { srand(5); for (i = 0; i < 20000; i++) print 1 + int(1023 * rand() ^ 4) }'
-}
+lengths() { awk 'BEGIN { srand(5); for (i = 0; i < 20000; i++) print 1 + int(1023 * rand() ^ 4) }'; }
 
 test_blocks_cost_alike() {
     lengths >lengths
@@ -65,14 +59,12 @@ test_costs_from_a_column() {
 test_impossible_costs_are_refused() {
     seq 1 50 >lengths
     for bad in -1,1 1,-1 nan,1 1,inf 0,0 '1,' 1,x ''; do
-        expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost "$bad" -o plan.tsv
-        err_has '--cost expects two numbers of at least 0, not both 0'
+        expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost "$bad" -o plan.tsv :err '--cost expects two numbers of at least 0, not both 0'
     done
     expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --cost flops -o plan.tsv :err '--cost flops needs a table'
     expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance cost -o plan.tsv :err '--balance cost needs --cost'
     expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --balance quadratic --cost 1,1 -o plan.tsv :err '--balance quadratic is --cost 0,1'
-    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 -o plan.tsv
-    err_has '--order keep excludes --balance and --cost'
+    expect 2 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 -o plan.tsv :err '--order keep excludes --balance and --cost'
     expect 0 bload plan -q -T 100 --lengths lengths --world-size 2 --order keep --cost 1,1 --balance none -o plan.tsv
 }
 
@@ -91,13 +83,11 @@ test_epochs_of_a_dataset_cost_alike() {
     awk 'BEGIN { srand(3); for (i = 0; i < 600; i++) { printf "{\"text\": \""; n = 1 + int(120 * rand() ^ 3); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
     expect 0 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost 0,1 -o data
     expect 0 bload info data :out 'imbalance   0.'
-    expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1
-    expect 0 bload verify -q data
+    expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1 :verified data
     expect 0 bload plan -q --dataset data --epochs 2 --cost 0,1
     expect 2 bload plan -q --dataset data --epochs 2 --cost 1,0 :err 'another --seed, --balance, --cost'
     expect 0 bload plan -q --dataset data --epochs 0
-    expect 0 bload plan -q --dataset data --epochs 2 --cost length
-    expect 0 bload verify -q data
+    expect 0 bload plan -q --dataset data --epochs 2 --cost length :verified data
     expect 2 bload plan -q --dataset data --epochs 3 --cost price :err 'no column "price" for --cost'
     expect 2 bload pack -q texts --tokenizer bytes -T 480 --world-size 4 --cost price -o other :err '--cost price: the scan has no such column'
 }

@@ -2,9 +2,7 @@
 # shellcheck shell=bash disable=SC2016,SC2030,SC2031,SC2317
 
 # verdict VERDICT NAME TEXT: the line of a point, as people see it, has the text.
-verdict() {
-    grep -E "^  $1 +$2  +" "$OUT" | grep -qF -e "$3" || fail "no '$1 $2 $3' in: $(cat "$OUT" "$ERR")"
-}
+verdict() { grep -E "^  $1 +$2  +" "$OUT" | grep -qF -e "$3" || fail "no '$1 $2 $3' in: $(cat "$OUT" "$ERR")"; }
 
 # poor WHAT STATUS: the doctor on a machine that lacks that; see poor_machine.c.
 poor() {
@@ -202,9 +200,8 @@ test_a_gpu_of_test_doubles() {
 }
 
 test_slurm() {
-    mkdir bin dir
-    printf '#!/bin/sh\nexit 0\n' >bin/sbatch
-    printf '#!/bin/sh\necho "slurm_load_jobs error: Invalid job id specified" >&2\nexit 1\n' >bin/squeue
+    mkdir dir
+    put bin/sbatch '#!/bin/sh\nexit 0\n' bin/squeue '#!/bin/sh\necho "slurm_load_jobs error: Invalid job id specified" >&2\nexit 1\n'
     chmod +x bin/*
     PATH=$PWD/bin:/bin:/usr/bin expect 0 bload doctor dir
     verdict ok sbatch found

@@ -2,9 +2,7 @@
 # shellcheck shell=bash disable=SC2317,SC2154
 
 # rows FILE [OPTION...]: of each row the offset, its tokens, and - if it is skipped.
-rows() {
-    bload scan -q --tokenizer bytes "$@" 2>/dev/null | awk -F '\t' 'NR > 1 { sub(/.*#/, "", $1); print $1 ":" $2 ($6 == "ok" ? "" : "-") }' | xargs
-}
+rows() { bload scan -q --tokenizer bytes "$@" 2>/dev/null | awk -F '\t' 'NR > 1 { sub(/.*#/, "", $1); print $1 ":" $2 ($6 == "ok" ? "" : "-") }' | xargs; }
 
 test_elements_of_an_array_are_documents() {
     printf '[{"text": "ab", "n": [{"text": "]}\\""}, "[{"]},\n {"n": {"text": "no"}, "text": "c\\u00e9\\"]"} , {"text":"d"}]\n' >a.json
@@ -18,9 +16,7 @@ test_elements_of_an_array_are_documents() {
     # Texts and ids without keys.
     printf '["ab", "", "c\\n",\n"d"]' >strings.json
     is '1:2 7:0- 11:2 18:1' "$(rows strings.json)"
-    given ids.json '[[1, 2, 3], [4]]' expect 0 bload pack -q --kind text ids.json -T 4 -o d
-    is '3 1' "$(field length <d/sequences.tsv | xargs)"
-    expect 0 bload verify -q d
+    given ids.json '[[1, 2, 3], [4]]' expect 0 bload pack -q --kind text ids.json -T 4 -o d :made length '3 1' :verified
     # Lines stay lines, whatever the name says; an array among lines needs to be asked for.
     printf '{"text": "ab"}\n{"text": "c"}\n' >lines.json
     is '0:2 15:1' "$(rows lines.json)"
@@ -31,9 +27,8 @@ test_elements_of_an_array_are_documents() {
 
 test_rows_are_documents() {
     printf 'id,text,"a ""q"""\r\n1,"one, ""two""\r\nlines","x"\r\n\r\n2,5" pipe,y\n3,,z' >c.csv
-    expect 0 bload scan c.csv --tokenizer bytes --keep 'n=id,q=a "q"'
+    expect 0 bload scan c.csv --tokenizer bytes --keep 'n=id,q=a "q"' :column q 'x y z'
     is '19:17 50:7 62:0-' "$(rows c.csv)"
-    is 'x y z' "$(field q <"$OUT" | xargs)"
     expect 0 bload pack -q c.csv --tokenizer bytes -T 32 -o d --order keep
     expect 0 bload cat d 'c.csv#19' --tokenizer bytes
     is $'one, "two"\r\nlines' "$(cat "$OUT")"
@@ -61,11 +56,9 @@ test_numbers_and_repeats_of_rows() {
     err_has 'skipped c.csv#72: w: "" is no number' 'skipped c.csv#77: w: "no" is no number' 'skipped c.csv#105: w: "2024-01-02" is no number'
     err_has 'skipped c.csv#84: w: F64 cannot hold 9007199254740993' '--dedup-by k: 1 sequence has no text there, and is kept'
     # A row and a line with the same text are repeats.
-    printf '{"text": "l", "k": "a \\"b\\\\n\\"", "w": 1}\n' >l.jsonl
-    expect 0 bload scan l.jsonl c.csv --tokenizer bytes --dedup-by k --where 'length > 0'
+    given l.jsonl '{"text": "l", "k": "a \\"b\\\\n\\"", "w": 1}\n' expect 0 bload scan l.jsonl c.csv --tokenizer bytes --dedup-by k --where 'length > 0'
     is 'c.csv#26' "$(awk -F '\t' '$1 == "l.jsonl#0" { sub(/.*text of /, "", $7); print $7 }' "$OUT")"
-    expect 3 bload scan c.csv --tokenizer bytes --dedup-by none
-    err_has 'skipped c.csv: no column "none": the first row has "text", "w", "k" (--dedup-by)'
+    expect 3 bload scan c.csv --tokenizer bytes --dedup-by none :err 'skipped c.csv: no column "none": the first row has "text", "w", "k" (--dedup-by)'
     expect 2 bload scan c.csv --tokenizer bytes --dedup-by k --keep 'digest(k)=text'
     err_has '--keep: the column "digest(k)" is that of --dedup-by: give another name'
     # A key with a dot in its name.
@@ -81,10 +74,7 @@ test_numbers_and_repeats_of_rows() {
 
 # name|content|status|what is said
 test_bad_arrays_and_rows_are_named() {
-    while IFS='|' read -r name content status said; do
-        printf "$content" >"$name"
-        expect "$status" bload scan "$name" --tokenizer bytes :err "$said"
-    done <<'END'
+    while IFS='|' read -r name content status said; do given "$name" "$content" expect "$status" bload scan "$name" --tokenizer bytes :err "$said"; done <<'END'
 trailing.json|[{"text": "ab"},]|3|skipped trailing.json#16: a comma before the ] that ends the array: no element follows it
 within.json|[{"text": "ab",}, {"text":"c"}]|3|skipped within.json#1: not JSON at byte 15: expected a key in quotes
 within.json|[{"text": "ab",}, {"text":"c"}]|3|1 file: 1 sequence of 1 step; 1 skipped
@@ -206,8 +196,7 @@ with open("t.model", "wb") as f:
 }
 
 test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
-    printf '[{"text": "ab"}]' >a.json
-    printf 'text\nab\n' >a.csv
+    put a.json '[{"text": "ab"}]' a.csv 'text\nab\n'
     cp a.csv a.tsv
     for file in a.json a.csv a.tsv; do
         expect 0 bload scan $file --tokenizer bytes :err '1 sequence of 2 steps'
@@ -217,12 +206,9 @@ test_names_that_show_no_kind_are_text_beside_a_tokenizer() {
     given ids.json '[{"ids": [1, 2]}]' expect 0 bload scan ids.json --key ids
     # Without one they are what they were: lists of other kinds.
     expect 2 bload scan a.csv :err 'no column "path", the only one that a list must have'
-    touch a.parquet
-    mkdir p
-    touch p/a.parquet
+    put a.parquet '' p/a.parquet ''
     for options in a.parquet 'a.parquet --tokenizer bytes' 'a.parquet --kind text'; do
-        expect 2 bload scan $options
-        err_has 'a.parquet: bload reads Parquet as lines of JSON: python3 -m bload.parquet a.parquet --columns text | bload pack -'
+        expect 2 bload scan $options :err 'a.parquet: bload reads Parquet as lines of JSON: python3 -m bload.parquet a.parquet --columns text | bload pack -'
     done
     expect 1 bload scan p :err 'no inputs: bload reads Parquet as lines of JSON: python3 -m bload.parquet FOLDER --columns text | bload pack -'
 }
@@ -249,8 +235,7 @@ test_chats_and_keys_with_dots() {
     is '0:3 35:3' "$(rows k.jsonl --key 'a\.b')"
     expect 3 bload scan k.jsonl --tokenizer bytes --key a.b
     err_has 'no key "a.b"; the line has "a.b" (--key); a.b is b within a; with a dot in its name it is a\.b'
-    printf '%s\n' '{"text": "x", "m": {"c.d": "e"}}' >m.jsonl
-    expect 0 bload scan -q m.jsonl --tokenizer bytes --keep 'm.c\.d' :column m.c.d e
+    given m.jsonl '{"text": "x", "m": {"c.d": "e"}}\n' expect 0 bload scan -q m.jsonl --tokenizer bytes --keep 'm.c\.d' :column m.c.d e
 }
 
 test_blank_lines_of_windows_are_blank() {

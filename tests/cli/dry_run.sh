@@ -5,10 +5,7 @@
 mkdir -p "$SCRATCH/tmp"
 export TMPDIR=$SCRATCH/tmp
 
-setup() {
-    mkdir -p v
-    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
-}
+setup() { fixtures v h264-30.mp4 mpeg4-40.avi vp9-24.webm; }
 
 # dry STATUS OPTION...: a dry run into d, which stays as it was, as the temporary folder does; the forecast is in forecast.json.
 dry() {
@@ -24,9 +21,7 @@ dry() {
 }
 
 # top NAME: a member of the JSON object on stdin, of none within it.
-top() {
-    sed -n "s/^  \"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\},\{0,1\}$/\1/p"
-}
+top() { sed -n "s/^  \"$1\": *\"\{0,1\}\([^\",}]*\)\"\{0,1\},\{0,1\}$/\1/p"; }
 
 # near PERCENT A B
 near() {
@@ -112,15 +107,13 @@ test_standard_input() {
     is "$(top bytes <"$OUT")" "$(top bytes <forecast.json)"
     is null "$(sed -n 's/.*"seconds_high": \(.*\),/\1/p' forecast.json)"
     rm -r d
-    expect 0 bload pack --dry-run --json - --tokenizer bytes -T 512 --oversize split --compress zstd -o d <a.jsonl
-    grep -q '"bytes": null' "$OUT" || fail 'it knows what it cannot'
+    expect 0 bload pack --dry-run --json - --tokenizer bytes -T 512 --oversize split --compress zstd -o d <a.jsonl :out-like '"bytes": null'
 }
 
 test_arrays_sound_frames_and_tars() {
     python3 "$BLOAD_ROOT/fixtures/arrays.py" in
     foretold 1 3 in --kind array -T 1000 --oversize split
-    mkdir s
-    cp "$(fixture tone-44100-stereo.flac)" s/
+    fixtures s tone-44100-stereo.flac
     foretold 1 0 s -T longest
     foretold 1 0 s -T 30 --oversize split --features fbank80 --rate 16000
     for clip in h264-30 vp9-24; do
@@ -138,16 +131,7 @@ test_fields_of_a_file() {
     mkdir l
     for name in h264-30 mpeg4-40 vp9-24; do seq "${name#*-}" | sed 's/.*/a/' >l/$name.txt; done
     echo a >map.txt
-    cat >set.yaml <<'END'
-sources: [v/]
-T: 45
-size: 32x32
-fields:
-  - name: l
-    kind: labels
-    path: l/{stem}.txt
-    mapping: map.txt
-END
+    put set.yaml 'sources: [v/]\nT: 45\nsize: 32x32\nfields:\n  - name: l\n    kind: labels\n    path: l/{stem}.txt\n    mapping: map.txt\n'
     foretold 1 0 -c set.yaml
 }
 
@@ -205,9 +189,7 @@ END
     dry 0 v -T 45 --size 32x32 --shard-size 1
     err_has 'a run would make 1 shard again'
     expect 2 bload pack v -T 45 --size 64x64 --shard-size 1 --dry-run -o d
-    mkdir other
-    touch other/file
-    expect 2 bload pack v -T 45 --size 32x32 --dry-run -o other :err 'other holds file'
+    given other/file '' expect 2 bload pack v -T 45 --size 32x32 --dry-run -o other :err 'other holds file'
     expect 2 bload pack v -T 45 --size 32x32 --dry-run -o none/d
 }
 
@@ -230,10 +212,7 @@ test_what_it_says() {
     for option in '--task 0/2' --repair; do expect 2 bload pack v -T 45 --dry-run $option -o d :err "--dry-run or ${option%% *}, not both"; done
     expect 2 bload pack v -T 45 --size 640x640 --memory 40M --dry-run -o d :err 'of memory is not enough'
     expect 1 env TMPDIR="$PWD/none" "$BLOAD" pack v -T 45 --dry-run -o d :err 'cannot make a temporary folder' :none d
-}
-
-# The same lines of a run are not there when it is short.
-test_a_short_run_says_no_more_than_before() {
+    # A run says the same before it writes, but not when it is short.
     expect 0 bload pack v -T 45 --size 32x32 -o d :err-lacks 'free'
 }
 
@@ -247,15 +226,10 @@ test_interrupted_it_leaves_nothing() {
 
 test_too_little_room() {
     in_small_disk 2M '
-        expect 1 bload pack v -T 45 --dry-run -o disk/d
-        grep -q "not enough room: 4.8 MiB are needed, [0-9.]* MiB are free" "$ERR" || { cat "$ERR"; exit 1; }
-        grep -q "disk/d: a run would write 4.8 MiB of shards, but only [0-9.]* MiB are free" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload pack v -T 45 --dry-run -o disk/d :err-like "not enough room: 4.8 MiB are needed, [0-9.]* MiB are free" :err-like "disk/d: a run would write 4.8 MiB of shards, but only [0-9.]* MiB are free"
         [ -z "$(ls -A disk)" ]
-        expect 1 bload pack v -T 45 --compress zstd --size 300x300 --dry-run -o disk/d
-        grep -q "a run would write at least [0-9.]* MiB of shards" "$ERR" || { cat "$ERR"; exit 1; }
-        expect 0 bload pack v -T 45 --encode jpeg -o disk/d
-        grep -q "disk/d: the disk may become full: the shards have up to 4.8 MiB, and [0-9.]* MiB are free" "$ERR" ||
-            { cat "$ERR"; exit 1; }'
+        expect 1 bload pack v -T 45 --compress zstd --size 300x300 --dry-run -o disk/d :err-like "a run would write at least [0-9.]* MiB of shards"
+        expect 0 bload pack v -T 45 --encode jpeg -o disk/d :err-like "disk/d: the disk may become full: the shards have up to 4.8 MiB, and [0-9.]* MiB are free"'
 }
 
 # What an unfinished run has written needs no room any more; what is missing does.
@@ -266,13 +240,9 @@ test_too_little_room_to_resume() {
         mkdir spool
         expect 0 $pack --dry-run
         expect 0 $pack --task 0/2
-        expect 0 $pack --dry-run
-        grep -q "a run would resume what is there" "$ERR"
+        expect 0 $pack --dry-run :err-like "a run would resume what is there"
         head -c 2000000 /dev/zero >disk/other
-        expect 1 $pack --json --dry-run
-        grep -q "not enough room: 1.[12] MiB are needed, [0-9.]* KiB are free" "$ERR" || { cat "$ERR"; exit 1; }
-        grep -q "disk/d: a run would write 1.[12] MiB of shards more, but only [0-9.]* KiB are free; 1.[12] MiB are there" "$ERR" ||
-            { cat "$ERR"; exit 1; }
+        expect 1 $pack --json --dry-run :err-like "not enough room: 1.[12] MiB are needed, [0-9.]* KiB are free" :err-like "disk/d: a run would write 1.[12] MiB of shards more, but only [0-9.]* KiB are free; 1.[12] MiB are there"
         expect 1 $pack'
 }
 
@@ -280,9 +250,7 @@ test_too_little_room_to_resume() {
 test_before_a_long_run() {
     sanitizer_skip 'a sanitizer takes long'
     in_small_disk 1M '
-        expect 1 bload pack v -T 45 --size 2600x2600 -o disk/d
-        grep -q "^bload: disk/d: 3 sequences in 3 blocks of T = 45: [0-9]* shards\{0,1\}, 2.[0-9] GiB; [0-9.]* KiB free" "$ERR" ||
-            { cat "$ERR"; exit 1; }
+        expect 1 bload pack v -T 45 --size 2600x2600 -o disk/d :err-like "^bload: disk/d: 3 sequences in 3 blocks of T = 45: [0-9]* shards\{0,1\}, 2.[0-9] GiB; [0-9.]* KiB free"
         expect 1 bload pack -q v -T 45 --size 2600x2600 -o disk/d
         ! grep -q "3 sequences in 3 blocks" "$ERR"'
 }

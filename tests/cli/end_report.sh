@@ -9,13 +9,8 @@ slow() {
 }
 
 # run EXPRESSION: Python's value of it, where run is that of the JSON in $OUT.
-run() {
-    python3 -c 'import json, sys; run = json.load(open(sys.argv[1]))["run"]; print(eval(sys.argv[2]))' "$OUT" "$1"
-}
-
-pack_slowly() {
-    slow "$1" | bload pack - --kind text --tokenizer bytes -T 512 -o "$2" "${@:3}"
-}
+run() { python3 -c 'import json, sys; run = json.load(open(sys.argv[1]))["run"]; print(eval(sys.argv[2]))' "$OUT" "$1"; }
+pack_slowly() { slow "$1" | bload pack - --kind text --tokenizer bytes -T 512 -o "$2" "${@:3}"; }
 
 test_one_slow_file_is_named() {
     expect 0 pack_slowly 2.5 d -j 2 --json
@@ -28,8 +23,7 @@ test_one_slow_file_is_named() {
 }
 
 test_a_long_video_that_holds_a_run_up_is_named() {
-    mkdir v
-    cp "$(fixture h264-hd-400.mp4)" v/long.mp4
+    fixtures v h264-hd-400.mp4=long.mp4
     for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
     expect 0 bload pack v --size 64x64 -T longest -j 4 --json -o d
     is v/long.mp4 "$(run 'run["waited_for"]["file"]')"
@@ -43,9 +37,7 @@ slow_reads() {
 }
 
 # slowly PART MILLISECONDS COMMAND...: each read of files whose names have the part takes so long; see tests/laws/preload.c.
-slowly() {
-    LD_PRELOAD=$PWD/slow.so LAWS_PATH=$1 LAWS_SLOW=$2 "$BLOAD" "${@:3}"
-}
+slowly() { LD_PRELOAD=$PWD/slow.so LAWS_PATH=$1 LAWS_SLOW=$2 "$BLOAD" "${@:3}"; }
 
 test_a_slow_disk_is_told_from_a_slow_decoder() {
     slow_reads
@@ -63,8 +55,7 @@ test_a_slow_disk_is_told_from_a_slow_decoder() {
 # While a video is read from a slow disk, pack says that it waits for it; in the end, how long.
 test_pack_names_the_file_that_it_waits_for() {
     slow_reads
-    mkdir v
-    cp "$(fixture h264-30.mp4)" v/slow.mp4
+    fixtures v h264-30.mp4=slow.mp4
     for i in 1 2 3; do cp "$(fixture h264-30.mp4)" v/$i.mp4; done
     bload scan -q v -o t.tsv
     expect 0 slowly slow.mp4 1400 pack --sequences t.tsv -T 30 --size 16x16 -j 2 --progress json --json -o d
@@ -81,13 +72,11 @@ test_pack_names_the_file_that_it_waits_for() {
 test_choosing_sequences_shows_how_far_it_is() {
     slow_reads
     for i in 1 2 3; do cp "$(fixture h264-hd-400.mp4)" $i.mp4; done
-    expect 0 slowly 2.mp4 8 scan . --dedup -o t.tsv --progress json
-    grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
+    expect 0 slowly 2.mp4 8 scan . --dedup -o t.tsv --progress json :err-like '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",'
     is 2 "$(grep -c dropped t.tsv)"
     bload scan -q . -o c.tsv
     for command in plan compare; do
-        expect 0 slowly 2.mp4 8 $command c.tsv -T longest --dedup --progress json
-        grep -q '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",' "$ERR" || fail "$(cat "$ERR")"
+        expect 0 slowly 2.mp4 8 $command c.tsv -T longest --dedup --progress json :err-like '^{"stage": "choose", "done": 2, "total": 3, "unit": "sequences",'
     done
     expect 0 bload scan 1.mp4 2.mp4 --dedup -o t.tsv --progress json :err-lacks choose
 }
@@ -114,12 +103,9 @@ test_what_comes_next() {
     is 'bload: next: bload finish t when all tasks are done, which bload status shows' "$(tail -n 1 "$ERR")"
     expect 0 bload finish t
     is 'bload: next: bload verify t' "$(tail -n 1 "$ERR")"
-    mkdir v
-    cp "$(fixture h264-1.mp4)" v/good.mp4
-    echo no >v/bad.mp4
-    expect 3 bload pack v -T longest --size 16x16 -o s
+    fixtures v h264-1.mp4=good.mp4
+    given v/bad.mp4 'no\n' expect 3 bload pack v -T longest --size 16x16 -o s :err 'see s/sequences.tsv'
     is 'bload: next: bload verify s' "$(tail -n 1 "$ERR")"
-    err_has 'see s/sequences.tsv'
 }
 
 test_a_run_that_took_some_time_says_where_it_went() {

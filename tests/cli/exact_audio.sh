@@ -103,10 +103,7 @@ test_every_length_is_the_encoders() {
     # Opus is always of 48 kHz, in steps of 1 / 16 of which WAV files here have.
     mkdir opus
     noise 16000 160 1000 16000 16001
-    for n in 160 1000 16000 16001; do
-        encode opus $n.wav opus/$n.opus
-        encode opus $n.wav opus/$n.mp4
-    done
+    for n in 160 1000 16000 16001; do encode opus $n.wav opus/$n.opus; encode opus $n.wav opus/$n.mp4; done
     expect 0 bload scan -q --kind audio --rate 48000 opus :column length '480 480 3000 3000 48000 48000 48003 48003'
 }
 
@@ -277,9 +274,7 @@ END
 test_rounded_timestamps_are_no_gaps() {
     for rate in 44100 22050; do
         noise $rate 400000 s.wav
-        for name in mka:aac ts:mp2 flv:aac; do
-            [ $rate.$name = 22050.ts:mp2 ] || ffmpeg -v error -nostdin -y -i s.wav -c:a "${name#*:}" "a.${name%:*}"
-        done
+        for name in mka:aac ts:mp2 flv:aac; do [ $rate.$name = 22050.ts:mp2 ] || ffmpeg -v error -nostdin -y -i s.wav -c:a "${name#*:}" "a.${name%:*}"; done
         for name in a.*; do
             is "ok " "$(bload scan -q --kind audio --rate $rate --audio-gap 0.002 "$name" | tail -n 1 | cut -f 6,7 | tr '\t' ' ')"
             is "$(bload scan -q --kind audio --rate $rate "$name" | field length)" \

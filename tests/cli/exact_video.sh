@@ -53,14 +53,10 @@ clip() {
 }
 
 # copied FROM OPTIONS... TO
-copied() {
-    ffmpeg -v error -nostdin -y -i "$1" -c copy "${@:2}"
-}
+copied() { ffmpeg -v error -nostdin -y -i "$1" -c copy "${@:2}"; }
 
 # without FROM TO PACKETS: as FROM, less the packets for which an expression of ffmpeg holds.
-without() {
-    copied "$1" -copyinkf -bsf:v "noise=amount=0:drop='$3'" "$2" 2>"$SCRATCH/copier"
-}
+without() { copied "$1" -copyinkf -bsf:v "noise=amount=0:drop='$3'" "$2" 2>"$SCRATCH/copier"; }
 
 # colours FORMAT MATRIX [PRIMARIES CURVE]: sets coloured, options by which clip's pictures are said to be of these. FFmpeg 5 takes the encoder's,
 # from 7 on the pictures' own count, which its filters would convert otherwise.
@@ -70,9 +66,7 @@ colours() {
 }
 
 # Length and reason of every row of a table.
-told() {
-    awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["id"] ": " $at["length"] " " $at["reason"] }' "$1"
-}
+told() { awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["id"] ": " $at["length"] " " $at["reason"] }' "$1"; }
 
 # Streams that alone say how their colours are meant: the scan knows, so no place is left empty for them, and none decides T.
 test_colours_that_only_the_stream_tells() {
@@ -110,8 +104,7 @@ pq-av1.obu: 0 it is HDR (PQ), $hdr
 pq-prores.mkv: 0 it is HDR (PQ), $hdr
 END_OF_TABLE
     clip v/plain.mp4 5 -c:v libx264 -pix_fmt yuv420p
-    expect 3 bload pack -q v --size 16x16 -T longest -o set
-    is 5 "$(word T <set/manifest.json)"
+    expect 3 bload pack -q v --size 16x16 -T longest -o set :manifest T 5
     rm v/constant.mkv v/ictcp.h264
     expect 0 bload pack -q v --size 16x16 -T longest -o clipped --hdr clip :verified
     is 10 "$(field reason <clipped/sequences.tsv | grep -c '^$')"
@@ -143,8 +136,7 @@ open("v/left.mp4", "wb").write(fast + old[old.rindex(b"moov") - 4:])
 END_OF_PYTHON
     expect 3 bload scan -q v
     told "$OUT" | sed 's/byte [0-9]*/byte N/; /parts/s/[0-9]* frames/20 frames/; /parts/s/: [0-9]*/: 20/' | diff -u - <(
-        printf 'joined%s: 20 several files, one behind the other: the header at byte N is not read, 20 frames decode\n' \
-            -fast.mp4 -parts.mp4 .mov .mp4
+        printf 'joined%s: 20 several files, one behind the other: the header at byte N is not read, 20 frames decode\n' -fast.mp4 -parts.mp4 .mov .mp4
         echo 'left.mp4: 20 '
     )
     expect 3 bload scan -q --kind audio s :column length '16000 16000 16000 16000'
@@ -236,10 +228,7 @@ part.ts: 30 damaged: parts of 1 packet are missing, though all frames decode
 twice.ts: 60 
 END_OF_TABLE
     expect 0 bload verify -q set
-    for i in a.*; do
-        expect 0 bload scan -q $i
-        is '' "$(field reason <"$OUT")"
-    done
+    for i in a.*; do expect 0 bload scan -q $i; is '' "$(field reason <"$OUT")"; done
 }
 
 # rgb SET: the frames of a set of one sequence.

@@ -1,19 +1,8 @@
 # Several fields of one sequence, each from files of its own: the list `fields` of a YAML file.
 # shellcheck shell=bash disable=SC2317
 
-# npy FILE N [STEP]: an array of N steps, which count on from 0; a step is one U8, or STEP of them.
-npy() {
-    local header shape="$2," i
-    [ "${3-1}" = 1 ] || shape="$2, $3"
-    header="{'descr': '|u1', 'fortran_order': False, 'shape': ($shape), }"
-    {
-        printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
-        for ((i = 0; i < $2 * ${3-1}; i++)); do printf '%b' "\\x$(printf %02x $((i % 251)))"; done
-    } >"$1"
-}
-
 # Three videos in folders, and labels beside them; set.yaml joins them.
-corpus() {
+setup() {
     mkdir -p v/sub labels/sub
     cp "$(fixture h264-30.mp4)" v/a.mp4
     cp "$(fixture mpeg4-40.avi)" v/sub/b.c.avi
@@ -21,76 +10,40 @@ corpus() {
     npy labels/a.npy 30
     npy labels/sub/b.c.npy 40
     npy labels/d.npy 24
-    cat >set.yaml <<'END'
-sources: [{path: v/}]
-size: 32x24
-T: 45
-fields:
-  - name: labels
-    path: labels/{id}.npy
-END
-}
-
-digest() {
-    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
-}
-
-# refuse MESSAGE, with the list's text on stdin.
-refuse() {
-    { printf 'sources: [v/]\nT: 45\nfields:\n' && cat; } >set.yaml
-    expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: $1" :out-is ''
+    put set.yaml 'sources: [{path: v/}]\nsize: 32x24\nT: 45\nfields:\n  - name: labels\n    path: labels/{id}.npy\n'
 }
 
 test_what_a_field_may_say() {
-    refuse 'set.yaml:4:5: a field: a mapping is expected (name: labels, path: "labels/{id}.npy")' <<<'  - labels'
-    refuse 'set.yaml:4:5: a field without a path' <<<'  - name: labels'
-    refuse 'set.yaml:4:5: a field without a name' <<<'  - path: l/{id}.npy'
-    refuse 'set.yaml:4:5: the name l/{id}.xyz has an unknown extension: give kind' <<<'  - {name: l, path: "l/{id}.xyz"}'
-    refuse 'set.yaml:4:5: there is no kind film' <<<'  - {name: l, path: "l/{id}.npy", kind: film}'
-    refuse 'set.yaml:4:5: a field cannot be of the kind text: it has no file for each sequence' \
-        <<<'  - {name: l, path: "l/{id}.txt", kind: text}'
-    refuse 'set.yaml:4:5: "l/a.npy" is the same file for every sequence: use {id}, {stem} or {name}' \
-        <<<'  - {name: l, path: l/a.npy}'
-    refuse 'set.yaml:4:5: "l/{ID}.npy": unknown placeholder; use {id}, {stem} or {name}' <<<'  - {name: l, path: "l/{ID}.npy"}'
-    refuse "set.yaml:4:5: a field's name is at most 47 letters, digits, _ and -, not \"a b\"" \
-        <<<'  - {name: a b, path: "l/{id}.npy"}'
-    refuse 'set.yaml:6:5: unknown key "tolerance"' <<'END'
-  - name: l
-    path: l/{id}.npy
-    tolerance: 2
+    refused_yaml 'sources: [v/]\nT: 45\nfields:\n' <<'END'
+  - labels|:4:5: a field: a mapping is expected (name: labels, path: "labels/{id}.npy")
+  - name: labels|:4:5: a field without a path
+  - path: l/{id}.npy|:4:5: a field without a name
+  - {name: l, path: "l/{id}.xyz"}|:4:5: the name l/{id}.xyz has an unknown extension: give kind
+  - {name: l, path: "l/{id}.npy", kind: film}|:4:5: there is no kind film
+  - {name: l, path: "l/{id}.txt", kind: text}|:4:5: a field cannot be of the kind text: it has no file for each sequence
+  - {name: l, path: l/a.npy}|:4:5: "l/a.npy" is the same file for every sequence: use {id}, {stem} or {name}
+  - {name: l, path: "l/{ID}.npy"}|:4:5: "l/{ID}.npy": unknown placeholder; use {id}, {stem} or {name}
+  - {name: a b, path: "l/{id}.npy"}|:4:5: a field's name is at most 47 letters, digits, _ and -, not "a b"
+  - name: l\n    path: l/{id}.npy\n    tolerance: 2|:6:5: unknown key "tolerance"
+  - {name: l, path: "l/{id}.npy", length-tolerance:     -1}|:4:57: length-tolerance expects a whole number from 0 to 9223372036854775807, not "-1"
+  - {name: l, path: "l/{id}.npy"}\n  - {name: l, path: "m/{id}.npy"}|:5:5: two fields have the name l
+  - {name: l, path: "l/{id}.npy", dtype: s16}|:4:5: dtype: array has no type "s16"
+  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}|:4:35: key given twice: path (first in line 4)
 END
-    refuse 'set.yaml:4:57: length-tolerance expects a whole number from 0 to 9223372036854775807, not "-1"' \
-        <<<'  - {name: l, path: "l/{id}.npy", length-tolerance:     -1}'
-    refuse 'set.yaml:5:5: two fields have the name l' <<'END'
-  - {name: l, path: "l/{id}.npy"}
-  - {name: l, path: "m/{id}.npy"}
-END
-    refuse 'set.yaml:4:5: dtype: array has no type "s16"' <<<'  - {name: l, path: "l/{id}.npy", dtype: s16}'
-    refuse 'set.yaml:4:35: key given twice: path (first in line 4)' <<<'  - {name: l, path: "l/{id}.npy", path: "m/{id}.npy"}'
     printf 'sources: [v/]\nfields: labels\n' >set.yaml
     expect 2 bload pack -c set.yaml --print-config :err-is 'bload: pack: set.yaml:2:9: fields: a list is expected (- name: labels)'
 }
 
 test_what_is_printed_says_the_same_again() {
-    corpus
-    cat >>set.yaml <<'END'
-  - name: sound
-    path: "{stem}.wav"
-    rate: 8000
-    dtype: f32
-    length-tolerance: 3
-END
+    printf '  - name: sound\n    path: "{stem}.wav"\n    rate: 8000\n    dtype: f32\n    length-tolerance: 3\n' >>set.yaml
     expect 0 bload pack -c set.yaml --print-config
     cp "$OUT" first.yaml
-    expect 0 bload pack -c first.yaml --print-config
-    same first.yaml "$OUT"
+    expect 0 bload pack -c first.yaml --print-config :out-as first.yaml
     for line in '    path: "{stem}.wav"' '    rate: 8000' '    dtype: "f32"' '    length-tolerance: 3' '    kind: "array"'; do out_has "$line"; done
 }
 
 test_scan_pack_verify() {
-    corpus
-    expect 0 bload scan -q -c set.yaml
-    cp "$OUT" sequences.tsv
+    expect 0 bload scan -q -c set.yaml -o sequences.tsv
     is 3 "$(field labels.content <sequences.tsv | grep -c '^[0-9a-f]\{16\}$')"
     cut -f 1-9,11-15 sequences.tsv >"$OUT"
     out_is <<END
@@ -101,18 +54,14 @@ sub/b.c.avi	40	video	v/sub/b.c.avi	$(stat -c %s v/sub/b.c.avi)	ok		all; labels: 
 END
     expect 0 bload pack -q -c set.yaml -o one -j 1 :verified
     expect 0 bload info one :out 'field       labels U8 [45] per block, from array: arrays as they are, steps along axis 0, of labels/{id}.npy'
-    digest one >one.sums
-    expect 0 bload pack -q -c set.yaml -o many -j 16
-    digest many | diff one.sums -
+    expect 0 bload pack -q -c set.yaml -o many -j 16 :same-as one
     same sequences.tsv one/sequences.tsv
-    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o two
-    cmp one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o two :same-in one shards/00000/shard-00000000.safetensors
     expect 0 bload pack -c set.yaml -o one :err-is 'bload: one is already complete: nothing to do'
 }
 
 # A field of another path, kind or tolerance is another dataset, and another table.
 test_the_fields_identify_a_dataset() {
-    corpus
     expect 0 bload scan -q -c set.yaml -o sequences.tsv
     expect 0 bload pack -q -c set.yaml -o d
     sed -i 's|labels/{id}|./labels/{id}|' set.yaml
@@ -124,12 +73,11 @@ test_the_fields_identify_a_dataset() {
     expect 2 bload pack -q -c set.yaml -o d
     expect 2 bload pack -q -c set.yaml --sequences sequences.tsv -o e
     expect 0 bload scan -q -c set.yaml -o plain.tsv
-    corpus
+    setup
     expect 2 bload pack -q -c set.yaml --sequences plain.tsv -o e
 }
 
 test_companions_that_cannot_be_used() {
-    corpus
     rm labels/a.npy
     npy labels/d.npy 25
     head -c 130 labels/sub/b.c.npy >short.npy
@@ -137,15 +85,14 @@ test_companions_that_cannot_be_used() {
     cp v/a.mp4 v/e.mp4
     npy labels/e.npy 30
     cp v/a.mp4 v/f.mp4
-    npy labels/f.npy 30 2
+    npy labels/f.npy '30, 2'
     cp v/a.mp4 v/g.mp4
     mkdir labels/g.npy
     expect 3 bload pack -c set.yaml -o d
     for line in 'skipped a.mp4: labels: labels/a.npy: file not found' \
         'skipped d.webm: labels: labels/d.npy has 25 rows, the video 24 frames (length-tolerance: 1 would accept it)' \
         'skipped f.mp4: its steps are labels U8 [2], those of the first (e.mp4) labels U8 []' \
-        'skipped g.mp4: labels: labels/g.npy: not a regular file' \
-        'skipped sub/b.c.avi: labels: labels/sub/b.c.npy: '; do
+        'skipped g.mp4: labels: labels/g.npy: not a regular file' 'skipped sub/b.c.avi: labels: labels/sub/b.c.npy: '; do
         err_has "bload: $line"
     done
     expect 0 bload verify -q d
@@ -154,20 +101,17 @@ test_companions_that_cannot_be_used() {
 }
 
 test_tolerance_is_counted_and_told() {
-    corpus
     npy labels/d.npy 25
     npy labels/a.npy 28
     echo '    length-tolerance: 2' >>set.yaml
     expect 0 bload scan -c set.yaml :err 'bload: 2 sequences are of another length in some field, within length-tolerance'
-    expect 0 bload pack -c set.yaml -o d :err 'bload: 2 sequences are of another length in some field, within length-tolerance'
+    expect 0 bload pack -c set.yaml -o d :err 'bload: 2 sequences are of another length in some field, within length-tolerance' :verified
     is '28 25 40' "$(field labels.length <d/sequences.tsv | xargs)"
     is '30 24 40' "$(field length <d/sequences.tsv | xargs)"
-    expect 0 bload verify -q d
 }
 
 # What lies behind the sequence's last step is left out, but looked at: a companion is compared with the scan to its end.
 test_the_end_of_a_longer_partner() {
-    corpus
     printf 'walk\nswim\n' >mapping.txt
     for name in a:32 d:24 sub/b.c:40; do times "${name#*:}" walk >"labels/${name%:*}.txt"; done
     sed -i 's|{id}.npy|{id}.txt|' set.yaml
@@ -176,13 +120,11 @@ test_the_end_of_a_longer_partner() {
     expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d
     sed -i '32s/walk/talk/' labels/a.txt
     strange sequences.tsv >strange.tsv
-    expect 3 bload pack -q -c set.yaml --sequences strange.tsv -o e
-    err_is <<<'bload: failed a.mp4: labels: labels/a.txt: line 32: "talk" is not in the mapping'
+    expect 3 bload pack -q -c set.yaml --sequences strange.tsv -o e :err-is 'bload: failed a.mp4: labels: labels/a.txt: line 32: "talk" is not in the mapping'
 }
 
 # What changes between the scan and the reading stops the run, which goes on when that is undone.
 test_a_partner_that_changed() {
-    corpus
     expect 0 bload pack -q -c set.yaml -o one
     expect 0 bload scan -q -c set.yaml -o sequences.tsv
     mv labels/d.npy kept
@@ -190,8 +132,7 @@ test_a_partner_that_changed() {
     npy labels/d.npy 23
     expect 1 bload pack -q -c set.yaml --sequences sequences.tsv -o d :err 'labels/d.npy' :none d/manifest.json
     mv kept labels/d.npy
-    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d
-    cmp one/shards/00000/shard-00000000.safetensors d/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q -c set.yaml --sequences sequences.tsv -o d :same-in one shards/00000/shard-00000000.safetensors
     # Of the same size, but another content: that costs the sequence where the table cannot tell.
     sed "s/(24,)/(23,)/" labels/d.npy >other
     mv other labels/d.npy
@@ -204,7 +145,6 @@ test_a_partner_that_changed() {
 
 test_paths_count_from_the_file() {
     mkdir conf
-    corpus
     sed 's|path: v/|path: ../v|; s|path: labels|path: ../labels|' set.yaml >conf/set.yaml
     expect 0 bload pack -q -c set.yaml -o one
     expect 0 bload pack -q -c conf/set.yaml -o two :same-in one shards/00000/shard-00000000.safetensors
@@ -214,7 +154,6 @@ test_paths_count_from_the_file() {
 }
 
 test_names_that_clash() {
-    corpus
     sed -i 's/name: labels/name: frames/' set.yaml
     expect 2 bload pack -q -c set.yaml -o d :err 'field name "frames" is taken'
     sed -i 's/name: frames/name: cu_seqlens/' set.yaml
@@ -222,14 +161,11 @@ test_names_that_clash() {
 }
 
 test_documents_have_no_partners() {
-    corpus
-    printf 'a text\n' >doc.txt
-    expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d :err 'text does not have one file per sequence'
+    given doc.txt 'a text\n' expect 2 bload pack -q -c set.yaml --kind text --tokenizer bytes doc.txt -o d :err 'text does not have one file per sequence'
 }
 
 # A video whose labels are damaged is named as damaged, and its own frames are those of the whole file.
 test_damage_of_a_partner() {
-    corpus
     expect 0 bload pack -q -c set.yaml -o one
     printf 'tail' >>labels/d.npy
     expect 3 bload pack -c set.yaml -o two :err 'bload: d.webm: labels: labels/d.npy: 4 bytes follow the array: left out'
@@ -239,7 +175,6 @@ test_damage_of_a_partner() {
 
 # Killed while it writes, the same command goes on and gives the same bytes.
 test_killed_and_resumed() {
-    corpus
     for i in $(seq 20); do cp v/a.mp4 "v/x$i.mp4" && cp labels/a.npy "labels/x$i.npy"; done
     expect 0 bload pack -q -c set.yaml -o one --shard-size 200K
     ended_by KILL 'd/shards/00000/*' "$BLOAD" pack -q -c set.yaml -o d --shard-size 200K -j 1
@@ -247,21 +182,17 @@ test_killed_and_resumed() {
 }
 
 # times N TEXT: that line so often.
-times() {
-    for _ in $(seq "$1"); do echo "$2"; done
-}
+times() { for _ in $(seq "$1"); do echo "$2"; done; }
 
 # Labels by name, one a line; the numbers are those of the mapping.
 test_labels_one_a_line() {
-    corpus
     printf '7 sit down\n0 walk\n\n3 fly\n' >mapping.txt
     { times 10 walk && printf ' sit down\r\n' && times 18 fly && printf walk; } >labels/a.txt
     times 24 fly | gzip -n >labels/d.txt
     { times 39 walk && echo swim; } >labels/sub/b.c.txt
     sed -i 's|{id}.npy|{id}.txt|' set.yaml
     echo '    mapping: mapping.txt' >>set.yaml
-    expect 3 bload pack -q -c set.yaml -o d :err-is 'bload: skipped sub/b.c.avi: labels: labels/sub/b.c.txt: line 40: "swim" is not in the mapping'
-    expect 0 bload verify -q d
+    expect 3 bload pack -q -c set.yaml -o d :err-is 'bload: skipped sub/b.c.avi: labels: labels/sub/b.c.txt: line 40: "swim" is not in the mapping' :verified
     expect 0 bload info d :out 'field       labels I32 [45] per block, from labels: one label a line, numbered by mapping.txt, of labels/{id}.txt'
     # What the mapping says is part of what the dataset is.
     echo '9 swim' >>mapping.txt
@@ -272,13 +203,7 @@ test_labels_one_a_line() {
 }
 
 test_labels_that_are_none() {
-    mkdir l
-    printf '1\n-2\n' >l/good.txt
-    : >l/empty.txt
-    printf '1\n\n2\n' >l/gap.txt
-    printf '1\n2.5\n' >l/real.txt
-    printf '1\n99999999999\n' >l/large.txt
-    printf '1\n2\0\n' >l/zero.txt
+    put l/good.txt '1\n-2\n' l/empty.txt '' l/gap.txt '1\n\n2\n' l/real.txt '1\n2.5\n' l/large.txt '1\n99999999999\n' l/zero.txt '1\n2\0\n'
     printf '1\n%5000s1\n2%5000s\n%5000s\n' '' '' '' | tr ' ' x >l/long.txt
     expect 3 bload scan -q l --kind labels
     is 'good.txt 2' "$(awk -F '\t' '$6 == "ok" { print $1, $2 }' "$OUT")"
@@ -290,23 +215,15 @@ test_labels_that_are_none() {
     given mixed.txt '0 a\nb\n' expect 2 bload scan -q l --kind labels --mapping mixed.txt
     err_is <<<'bload: scan: mixed.txt:2: expected "NUMBER NAME", as in the first line, not "b"'
     given twice.txt 'a\nb\na\n' expect 2 bload scan -q l --kind labels --mapping twice.txt :err-is 'bload: scan: twice.txt: duplicate label "a"'
-    : >none.txt
-    expect 2 bload scan -q l --kind labels --mapping none.txt :err-is 'bload: scan: none.txt has no labels'
+    given none.txt '' expect 2 bload scan -q l --kind labels --mapping none.txt :err-is 'bload: scan: none.txt has no labels'
     expect 2 bload scan -q l --kind labels --mapping absent.txt
 }
 
 # Intervals of one JSON file: what is said of each sequence is painted onto its steps.
 intervals() {
-    corpus
     printf 'walk\nsit\n' >mapping.txt
     sed -i '/^fields/,$d' set.yaml
-    cat >>set.yaml <<'END'
-fields:
-  - name: actions
-    kind: intervals
-    annotations: actions.json
-    mapping: mapping.txt
-END
+    printf 'fields:\n  - name: actions\n    kind: intervals\n    annotations: actions.json\n    mapping: mapping.txt\n' >>set.yaml
     cat >actions.json <<'END'
 {"database": {
   "a": {"annotations": [{"segment": [0.2, 0.6], "label": "walk"}, {"segment": [0.4, 5], "label": "sit"}]},
@@ -317,8 +234,7 @@ END
 
 test_intervals() {
     intervals
-    expect 0 bload pack -c set.yaml -o d
-    err_has 'bload: overlapping intervals: 1; the later one in the file applies (columns NAME.overlaps); multi keeps all'
+    expect 0 bload pack -c set.yaml -o d :err 'bload: overlapping intervals: 1; the later one in the file applies (columns NAME.overlaps); multi keeps all'
     is '2 0 2' "$(field actions.intervals <d/sequences.tsv | xargs)"
     is '1 0 0' "$(field actions.overlaps <d/sequences.tsv | xargs)"
     expect 0 bload verify -q d
@@ -342,14 +258,11 @@ END
         'skipped sub/b.c.avi: actions: actions.json: annotation 1: a segment that ends before it begins'; do
         err_has "bload: $line"
     done
-    echo '{"database": {' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d :err 'actions.json:2:0: not JSON: '
+    given actions.json '{"database": {\n' expect 2 bload pack -q -c set.yaml -o d :err 'actions.json:2:0: not JSON: '
     echo '{"database": {"\ud800x": 7}}' >actions.json
     expect 2 bload pack -q -c set.yaml -o d :err "actions.json:1:23: not JSON: invalid Unicode '\uD800'"
-    echo '{"database": NaN}' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d :err "actions.json:1:16: not JSON: invalid token near 'NaN'"
-    echo '{"data": {}}' >actions.json
-    expect 2 bload pack -q -c set.yaml -o d :err 'actions.json has no object "database"'
+    given actions.json '{"database": NaN}\n' expect 2 bload pack -q -c set.yaml -o d :err "actions.json:1:16: not JSON: invalid token near 'NaN'"
+    given actions.json '{"data": {}}\n' expect 2 bload pack -q -c set.yaml -o d :err 'actions.json has no object "database"'
     echo '{"database": {"a": {"annotations": [{"segment": [[[0]], 1], "label": 3}, 5, null]}, "b": 7}}' >actions.json
     expect 1 bload pack -q -c set.yaml -o d :err 'skipped a.mp4: actions: actions.json: annotation 1: no "segment" of two numbers'
 }
@@ -370,12 +283,10 @@ test_intervals_need_a_rate() {
 
 # The rate of the sequences is that of their own sampling, whatever fields are joined to them.
 test_durations() {
-    corpus
     sed -i 's/^T: .*/T: 2s\nfps: 12\nstrategy: block/' set.yaml
     npy labels/a.npy 14
     npy labels/sub/b.c.npy 19
     npy labels/d.npy 12
     expect 0 bload pack -q -c set.yaml -o d
-    expect 0 bload info --json d
-    is 24 "$(word T <"$OUT")"
+    expect 0 bload info --json d :word T 24
 }

@@ -10,24 +10,18 @@ lines() {
 }
 
 # places: the lines of the table that were printed, without the names of columns, in order.
-places() {
-    tail -n +2 "$OUT" | sort
-}
+places() { tail -n +2 "$OUT" | sort; }
 
 test_places() {
     lines
-    expect 0 bload find d t.jsonl#29 t.jsonl#0
+    expect 0 bload find d t.jsonl#29 t.jsonl#0 :err-is ''
     is $'id\tblock\tstart\tlength\tsource_start\tshard' "$(head -n 1 "$OUT")"
     is '0 8 8 8 16 4' "$(awk '$1 == "t.jsonl#29" {print $5, $4}' "$OUT" | xargs)"
     is 't.jsonl#29 t.jsonl#29 t.jsonl#29 t.jsonl#0' "$(awk 'NR > 1 {print $1}' "$OUT" | xargs)"
     is "d/$shard" "$(awk 'NR > 1 {print $6}' "$OUT" | sort -u)"
-    err_is </dev/null
     cp "$OUT" both
-    for list in @ids -; do
-        printf 't.jsonl#29\r\n\nt.jsonl#0' >ids
-        expect 0 bload find d "$list" <ids
-        same both "$OUT"
-    done
+    put ids 't.jsonl#29\r\n\nt.jsonl#0'
+    for list in @ids -; do expect 0 bload find d "$list" <ids :out-as both; done
 }
 
 test_json_is_an_object_a_line() {
@@ -154,9 +148,8 @@ test_ids_that_are_not_there() {
     expect 2 bload find d t.jsonl#1 t.jsonl#0 :err-is 'bload: find: d has no sequence t.jsonl#1: did you mean t.jsonl#0?'
     is t.jsonl#0 "$(places | cut -f 1)"
     for i in $(seq 12); do echo "no $i"; done >ids
-    expect 2 bload find d t.jsonl#0 @ids
+    expect 2 bload find d t.jsonl#0 @ids :err 'bload: d has no sequence no 10' 'bload: find: d has no sequences of 12 of 13 ids'
     is 11 "$(wc -l <"$ERR")"
-    err_has 'bload: d has no sequence no 10' 'bload: find: d has no sequences of 12 of 13 ids'
     is t.jsonl#0 "$(places | cut -f 1)"
 }
 
@@ -189,7 +182,6 @@ test_the_section_of_the_guide() {
     [ -s commands ] || fail 'no commands in docs/training.md'
     sed -n '/^## A loss spike/,/^## /{/^```text$/,/^```$/p}' "$BLOAD_ROOT/docs/training.md" | grep -v '^```' >printed
     export -f bload
-    expect 0 bash -e -o pipefail commands
-    diff -u printed "$OUT"
+    expect 0 bash -e -o pipefail commands :out-as printed
     is 0 "$(bload find -q clean @suspects 2>/dev/null | tail -n +2 | wc -l)"
 }

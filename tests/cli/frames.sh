@@ -12,8 +12,7 @@ test_a_folder_is_a_sequence() {
     images in/2.mp4 1 6
     rm in/2.mp4/000003.png in/2.mp4/000004.png
     images in/2.mp4/more 1 2
-    mkdir in/none
-    echo list >in/none/list.csv
+    put in/none/list.csv 'list\n'
     cp "$(fixture h264-30.mp4)" in/film.mp4
     expect 0 bload scan --kind frames in
     cut -f 1,2,3,6,7,8,11 "$OUT" | diff - <(
@@ -39,10 +38,9 @@ test_images_of_a_name() {
     images in/Archery/v_1 1 4
     for i in 1 2 3; do cp in/Archery/v_1/000001.png in/Archery/v_1/flow_x_0000$i.png; done
     images in/Archery/v_2 1 2
-    expect 3 bload pack -q --kind frames in -T 4 --images 'flow_x_*' -o d :err-is 'bload: skipped Archery/v_2: no images of the name flow_x_*'
+    expect 3 bload pack -q --kind frames in -T 4 --images 'flow_x_*' -o d :err-is 'bload: skipped Archery/v_2: no images of the name flow_x_*' :verified
     is '3 0' "$(field length <d/sequences.tsv | xargs)"
     is 'all images=flow_x_*' "$(field sampling 1 <d/sequences.tsv)"
-    expect 0 bload verify -q d
     printf 'fields:\n  - {name: flow, path: "in/{name}", kind: frames, images: "flow_x_*", length-tolerance: 1}\n' >flow.yaml
     expect 3 bload pack -q --kind frames in -c flow.yaml -T 4 --images '0*' -o e :made length '4 0'
     is 3 "$(field flow.length 1 <e/sequences.tsv)"
@@ -62,8 +60,7 @@ test_pictures_in_tiff_are_those_in_png() {
         ffmpeg -v error -nostdin -i png/in/00000$i.png -compression_algo "$compression" tiff/in/00000$i.tif
     done
     expect 0 bload pack -q --kind frames png -T 4 -o p
-    expect 0 bload pack -q --kind frames tiff -T 4 -o t
-    cmp p/shards/*/*.safetensors t/shards/*/*.safetensors
+    expect 0 bload pack -q --kind frames tiff -T 4 -o t :same-in p shards/00000/shard-00000000.safetensors
     shorten 100 tiff/in/000003.tif
     expect 3 bload pack -q --kind frames tiff -T 4 -o d :err-is 'bload: failed in: 000003.tif: damaged image'
     # The tag of the resolution's unit, 296, becomes 274: this picture lies on its side.
@@ -79,13 +76,11 @@ test_lists_of_folders() {
     images v/b 1 6
     images l.txt 1 3
     rm v/b/000003.png
-    printf 'path,start_frame,end_frame,id,verb\nv/a,8,20,one,3\nv/a,12,28,two,5\nv/a,,,all,\nv/b,1,4,,7\n' >c.csv
-    expect 3 bload scan -q --kind frames c.csv
+    given c.csv 'path,start_frame,end_frame,id,verb\nv/a,8,20,one,3\nv/a,12,28,two,5\nv/a,,,all,\nv/b,1,4,,7\n' expect 3 bload scan -q --kind frames c.csv
     is 'one 12 0 8 20 3,two 13 0 12 25 5,all 25 0 0  ,v/b#1-4 3 1 1 4 7,' "$(cut -f 1,2,11-13,15 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
     is 'ends 3 images behind the folder'"'"'s end: so many are missing' "$(field reason 2 <"$OUT")"
     cp "$OUT" table
-    expect 3 bload scan -q --kind frames c.csv --isolate off
-    same table "$OUT"
+    expect 3 bload scan -q --kind frames c.csv --isolate off :out-as table
     expect 0 bload pack -q --kind frames v -T longest -o whole
     for stride in 1 5; do
         expect 3 bload pack -q --kind frames c.csv --stride $stride -T longest -o d$stride
@@ -115,24 +110,15 @@ test_what_is_no_folder_of_images() {
     echo empty >>list
     echo good/000001.png >>list
     expect 3 bload scan -q --kind frames @list
-    err_is <<'END_OF_MESSAGES'
-bload: skipped empty: no images
-bload: skipped good/000001.png: not a folder
-END_OF_MESSAGES
+    err_is <<<$'bload: skipped empty: no images\nbload: skipped good/000001.png: not a folder'
     expect 1 bload pack --kind frames empty -T 3 -o none
-    err_is <<'END_OF_MESSAGES'
-bload: skipped empty: no images
-bload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv
-END_OF_MESSAGES
+    err_is <<<$'bload: skipped empty: no images\nbload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv'
     # The scan is not repeated, and the faults are not printed again: the message says where they are.
     expect 1 bload pack --kind frames empty -T 3 -o none
     err_is <<<'bload: pack: no usable input: there is nothing to pack; the reasons are in none/.bload/sequences.tsv'
-    mkdir other
-    echo list >other/list.csv
-    expect 1 bload scan --kind frames other :err 'no inputs: no folder in the sources holds inputs of the kind frames'
+    given other/list.csv 'list\n' expect 1 bload scan --kind frames other :err 'no inputs: no folder in the sources holds inputs of the kind frames'
     expect 1 bload scan --kind video other :err 'no inputs: no file in the sources has a name of the kind video'
-    expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d
-    err_has 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
+    expect 3 bload pack -q --kind frames good -T 3 --size 8x8 -o d :err 'bload: failed good: 000003.png: cannot open good/000003.png: No such file or directory'
     is failed "$(field status 1 <d/sequences.tsv)"
 }
 
@@ -142,8 +128,7 @@ test_images_by_their_extensions() {
     ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=32x24 -frames:v 1 one.jpg
     for name in jfif heic avif gif; do cp one.jpg in/$name/1.jfif; done
     for name in heic avif; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1' $name >in/$name/2.$name; done
-    echo no >in/gif/2.gif
-    expect 3 bload scan --kind frames in :err 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
+    given in/gif/2.gif 'no\n' expect 3 bload scan --kind frames in :err 'bload: skipped heic: 2.heic: not supported: HEIC: convert it to PNG or JPEG'
     err_has 'bload: skipped avif: 2.avif: not supported: AVIF: convert it to PNG' 'ignored in folders: 1 .gif'
     is '0 1 0 1' "$(field length <"$OUT" | xargs)"
     expect 0 bload scan -q --kind frames in --images '*.jfif'
@@ -153,10 +138,7 @@ test_broken_images_are_named_and_nothing_else_is_said() {
     images in/a 1 3
     images in/b 1 3
     head -c 200 in/a/000001.png >in/a/000002.png
-    expect 3 bload pack -q --kind frames in -T 3 -o d
-    err_is <<'END_OF_MESSAGES'
-bload: failed a: 000002.png: damaged image
-END_OF_MESSAGES
+    expect 3 bload pack -q --kind frames in -T 3 -o d :err-is 'bload: failed a: 000002.png: damaged image'
     is '3 failed' "$(field length 1 <d/sequences.tsv) $(field status 1 <d/sequences.tsv)"
     is ok "$(field status 2 <d/sequences.tsv)"
     expect 1 bload pack -q --kind frames in -T 3 -o e --on-error fail
@@ -198,9 +180,7 @@ test_a_folder_that_changed_stops_the_run() {
 }
 
 test_without_a_single_image_the_first_fault_is_named() {
-    mkdir -p in/a in/b
-    echo x >in/a/1.png
-    echo x >in/b/1.png
+    put in/a/1.png 'x\n' in/b/1.png 'x\n'
     expect 1 bload pack -q --kind frames in -T 9 -o d
     err_is <<<'bload: pack: no file can be read, so the size and type of the fields are unknown; the first is in/a: 1.png: not an image that can be read'
 }

@@ -11,9 +11,7 @@ faked() {
 }
 
 # used NAME total|now|most
-used() {
-    awk -v name="$1" -v at="$(case $2 in total) echo 2 ;; now) echo 3 ;; most) echo 4 ;; esac)" '$1 == name { print $at }' report
-}
+used() { awk -v name="$1" -v at="$(case $2 in total) echo 2 ;; now) echo 3 ;; most) echo 4 ;; esac)" '$1 == name { print $at }' report; }
 
 # Nothing is left, and nothing was used wrongly.
 released() {
@@ -23,9 +21,7 @@ released() {
 }
 
 # The values of a column, by its name.
-values() {
-    awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } at { print $at }'
-}
+values() { awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } at { print $at }'; }
 
 # h264 NAME FRAMES: clips that begin alike and differ in what they show.
 h264() {
@@ -41,9 +37,7 @@ vp9() {
 }
 
 # Programs that are built without a sanitizer cannot load doubles that have one.
-stock_ffmpeg() {
-    case $FAKE_DRIVER in */build/*san/fake) skip "stock ffmpeg loads no doubles that have a sanitizer" ;; esac
-}
+stock_ffmpeg() { case $FAKE_DRIVER in */build/*san/fake) skip "stock ffmpeg loads no doubles that have a sanitizer" ;; esac; }
 
 # frame_sums CLIP FORMAT: the md5 of every frame, as stock FFmpeg decodes it on the doubles.
 frame_sums() {
@@ -180,10 +174,7 @@ test_decoders_are_kept() {
     for kind in h264 hevc vp9; do
         files=()
         for i in 1 2 3 4 5 6; do
-            for file in "$kind"-?.* "$kind"-??.*; do
-                ln "$file" "$i-$file"
-                files+=("$i-$file")
-            done
+            for file in "$kind"-?.* "$kind"-??.*; do ln "$file" "$i-$file"; files+=("$i-$file"); done
         done
         expect 0 faked bload pack -q "${files[@]}" -T 20 -o "$kind" --decoder nvdec -j 1
         released
@@ -211,10 +202,7 @@ test_decoders_are_kept() {
 test_nothing_is_opened_twice() {
     h264 a.mp4 9
     hevc b.mp4 9
-    for i in 1 2 3 4 5 6 7 8 9; do
-        ln a.mp4 "$i-a.mp4"
-        ln b.mp4 "$i-b.mp4"
-    done
+    for i in 1 2 3 4 5 6 7 8 9; do ln a.mp4 "$i-a.mp4"; ln b.mp4 "$i-b.mp4"; done
     FAKE_COSTS=cuvidCreateDecoder:20000,picture:500 expect 0 faked bload pack -q ./*.mp4 -T 9 -o one --decoder nvdec -j 8
     released
     is 'contexts 1' "contexts $(used contexts total)"
@@ -388,6 +376,5 @@ test_calls_are_traced() {
         END { exit !(n == made && slow == n && s >= 0.03 * n) }' traced
     awk '$1 == "first" && $2 > 0.033 { n++ } $1 == "process" && $2 > 0.06 { n++ } END { exit n != 2 }' traced
     rm traced
-    LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 bload pack -q a.mp4 -T longest -o cpu
-    [ ! -e traced ] || fail "a trace without calls"
+    LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 bload pack -q a.mp4 -T longest -o cpu :none traced
 }

@@ -43,18 +43,26 @@ columns() {
 #   :out TEXT..., :err TEXT...              a line of it contains each text
 #   :out-lacks TEXT..., :err-lacks TEXT...  no line contains the text
 #   :out-is TEXT, :err-is TEXT              it is the text, wholly; '' for nothing
+#   :out-as FILE, :err-as FILE              it is as in the file
+#   :out-like PATTERN..., :err-like ...     a line of it matches each basic regular expression
+#   :out-count N PATTERN, :err-count ...    so many lines of it match
+#   :word NAME VALUE                        a value of the JSON on stdout
 #   :column NAME VALUES                     the values of a column of the table on stdout, between spaces
 #   :made NAME VALUES                       the same in the table of the dataset that the command made with -o
 #   :tokens VALUES                          that dataset's tokens
+#   :manifest NAME VALUE                    a value of its manifest
 #   :same-as DIR, :same-in DIR FILE         that dataset, or a file of it, is as in DIR
 #   :none FILE...                           there is no such file
-#   :verified                               verify finds no fault in the dataset that the command made with -o
+#   :verified [DIR]                         verify finds no fault in that dataset, or in DIR
+#   :removed                                no check: removes that dataset, so that the next command can make it
+# A dataset that bload finish names is made by it, as if -o named it.
 expect() {
     local expected=$1 status=0 _checks=2
     while [ $_checks -le $# ]; do
         case ${!_checks} in
-        :out | :err | :out-* | :err-* | :column | :made | :same-* | :tokens | :none | :verified) break ;;
+        :out | :err | :out-* | :err-* | :column | :made | :same-* | :tokens | :none | :verified | :manifest | :word | :removed) break ;;
         -o) MADE=${*:_checks+1:1} ;;
+        [!-]*) [ "$_checks" -lt 4 ] || [ "$3" != finish ] || MADE=${!_checks} ;;
         esac
         _checks=$((_checks + 1))
     done
@@ -68,11 +76,29 @@ expect() {
     [ $_checks -gt $# ] || checks "${@:_checks}"
 }
 
-# given FILE TEXT COMMAND...: runs it with a file of this text, with the escapes of printf.
+# given FILE TEXT COMMAND...: puts the file and runs the command.
 given() {
-    # shellcheck disable=SC2059 # the escapes
-    printf "$2" >"$1"
+    put "$1" "$2"
     "${@:3}"
+}
+
+# put FILE TEXT...: writes files of these texts, with the escapes of printf, and makes their folders.
+put() {
+    while [ $# -gt 0 ]; do
+        [[ $1 != */* ]] || mkdir -p "${1%/*}"
+        # shellcheck disable=SC2059 # the escapes
+        printf -- "$2" >"$1"
+        shift 2
+    done
+}
+
+# refused_yaml HEAD: pack refuses a set.yaml for each row TEXT|MESSAGE of stdin: the file is HEAD and TEXT, with the escapes of printf, and
+# the message begins with the name of the file.
+refused_yaml() {
+    local text message
+    while IFS='|' read -r text message; do
+        given set.yaml "$1$text\n" expect 2 bload pack -c set.yaml --print-config :err-is "bload: pack: set.yaml$message" :out-is ''
+    done
 }
 
 # checks CHECK WORD...: the checks of what the last command printed and made.
@@ -91,7 +117,21 @@ checks() {
             shift 2
             ;;
         :tokens) is "$CASE: $2" "$CASE: $(tokens "$MADE")" && shift ;;
-        :verified) bload verify -q "$MADE" || fail "$CASE: $MADE has faults" ;;
+        :verified)
+            [[ ${2-:} = :* ]] || { MADE=$2 && shift; }
+            bload verify -q "$MADE" || fail "$CASE: $MADE has faults"
+            ;;
+        :removed) rm -r "$MADE" ;;
+        :word | :manifest)
+            [ "$1" = :manifest ] && _table=$MADE/manifest.json || _table=$OUT
+            is "$CASE: $2: $3" "$CASE: $2: $(word "$2" <"$_table")"
+            shift 2
+            ;;
+        :*-count)
+            [ "$1" = :out-count ] && _table=$OUT || _table=$ERR
+            is "$CASE: $2 lines match $3" "$CASE: $(grep -ce "$3" "$_table") lines match $3"
+            shift 2
+            ;;
         :out | :err | :out-* | :err-* | :none) _check=$1 ;;
         *)
             case $_check in
@@ -101,6 +141,10 @@ checks() {
             :err-lacks) lacks stderr "$ERR" "$1" ;;
             :out-is) printf '%s' "$1${1:+$'\n'}" | out_is ;;
             :err-is) printf '%s' "$1${1:+$'\n'}" | err_is ;;
+            :out-as) diff -u "$1" "$OUT" || fail "$CASE" ;;
+            :err-as) diff -u "$1" "$ERR" || fail "$CASE" ;;
+            :out-like) like stdout "$OUT" "$1" ;;
+            :err-like) like stderr "$ERR" "$1" ;;
             :none) [ ! -e "$1" ] || fail "$CASE: there is $1" ;;
             *) fail "no check: $1" ;;
             esac
@@ -147,6 +191,15 @@ lacks() {
     }
 }
 
+# like NAME FILE PATTERN: a line matches the basic regular expression.
+like() {
+    grep -q -e "$3" "$2" || {
+        echo "$CASE: $1 has no line like: $3; it is:"
+        cat "$2"
+        exit 1
+    }
+}
+
 # is EXPECTED ACTUAL
 is() {
     [ "$1" = "$2" ] || fail "expected \"$1\", not \"$2\""
@@ -164,6 +217,35 @@ files() {
 # The path of a generated clip; see fixtures/media for the names.
 fixture() {
     "$BLOAD_ROOT/fixtures/media" "$1"
+}
+
+# npy FILE SHAPE [VALUE [TYPE]]: writes an array of this shape, as "3, 2", and type, |u1 by default. VALUE is an expression of Python that gives
+# element i.
+npy() {
+    put "$1" ''
+    python3 - "$1" "$2" "${3-i % 251}" "${4-|u1}" <<'END'
+import array, math, sys
+path, shape, value, kind = sys.argv[1:]
+shape = eval(f"({shape},)")
+header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+values = eval(f"[{value} for i in range({math.prod(shape)})]")
+open(path, "wb").write(b"\x93NUMPY\1\0\x76\0" + header.encode() + array.array({"u1": "B", "i4": "i", "f4": "f"}[kind[1:]], values).tobytes())
+END
+}
+
+# fixtures DIR NAME[=AS]...: puts generated clips into the folder, which it makes, under these names or their own.
+fixtures() {
+    local clip
+    mkdir -p "$1"
+    for clip in "${@:2}"; do cp "$(fixture "${clip%%=*}")" "$1/${clip#*=}"; done
+}
+
+# in_tasks N ARGUMENT... -o DIR [CHECK WORD...]...: packs in N tasks, the last one first, and finishes, with the checks of expect.
+in_tasks() {
+    local task at=2
+    while [ $at -le $# ] && [[ ${!at} != :[a-z]* ]]; do at=$((at + 1)); done
+    for ((task = $1 - 1; task >= 0; task--)); do expect 0 bload pack -q "${@:2:at-2}" --task "$task/$1"; done
+    expect 0 bload finish -q "$MADE" "${@:at}"
 }
 
 # The path of a shared file, or the test is skipped.
@@ -270,7 +352,7 @@ in_small_disk() {
     local size=$1
     shift
     own_mounts mount -t tmpfs -o size="$size" tmpfs disk 2>/dev/null || skip 'no file system of its own here'
-    export -f bload expect checks fail is has lacks out_is err_is out_has err_has field in_column
+    export -f bload expect checks fail is has lacks like word out_is err_is out_has err_has field in_column
     export OUT ERR
     # shellcheck disable=SC2016 # expanded inside
     own_mounts bash -c 'set -e; mount -t tmpfs -o size='"$size"' tmpfs disk; eval "$1"' sh "$*"

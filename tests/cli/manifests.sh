@@ -9,9 +9,12 @@ sounds() {
     cp "$(fixture tone-44100-stereo.flac)" "$1/wavs/b.flac"
 }
 
-# nemo PATH [OFFSET [DURATION]]: a line.
+# nemo "PATH [OFFSET [DURATION]]"...: a line for each; an empty one for ''.
 nemo() {
-    echo "{\"audio_filepath\": \"$1\"${2:+, \"offset\": $2}${3:+, \"duration\": $3}, \"text\": \"t\"}"
+    for _line; do
+        read -r path offset duration <<<"$_line"
+        echo "${path:+{\"audio_filepath\": \"$path\"${offset:+, \"offset\": $offset}${duration:+, \"duration\": $duration}, \"text\": \"t\"\}}"
+    done
 }
 
 # lhotse ID START DURATION CHANNEL SOURCE [TYPE]: a cut.
@@ -22,26 +25,16 @@ lhotse() {
 }
 
 # Columns of a table that was scanned.
-rows() {
-    cut -f "$1" <"${2:-$OUT}" | tail -n +2
-}
+rows() { cut -f "$1" <"${2:-$OUT}" | tail -n +2; }
 
 test_lines_of_nemo() {
     sounds .
     {
-        nemo wavs/a.wav 0.25 0.5
-        nemo wavs/b.flac
-        echo
-        nemo wavs/l.wav 15.5 2.25
-        nemo wavs/l.wav 19.5 2.25
-        nemo wavs/l.wav 19.5 0.524
-        nemo wavs/l.wav 20.5 1
-        nemo wavs/none.wav
+        nemo 'wavs/a.wav 0.25 0.5' 'wavs/b.flac' '' 'wavs/l.wav 15.5 2.25' 'wavs/l.wav 19.5 2.25' 'wavs/l.wav 19.5 0.524' 'wavs/l.wav 20.5 1'
+        nemo 'wavs/none.wav'
         echo '{"audio_filepath": "wavs/l.wav", "offset"'
         echo '{"text": 5}'
-        nemo wavs/l.wav -1
-        nemo wavs/l.wav 0 0
-        nemo wavs/l.wav 1 0.00001
+        nemo 'wavs/l.wav -1' 'wavs/l.wav 0 0' 'wavs/l.wav 1 0.00001'
         echo '{"audio_filepath": 5}'
         echo '{"audio_filepath": "x.wav", "shard_id": 3}'
         printf '{"audio_filepath": "wavs/a.wav", "duration": "1 s"}'
@@ -88,8 +81,7 @@ test_lines_of_lhotse() {
         echo '{"id": "s1", "recording_id": "r", "start": 0, "duration": 1, "channel": 0, "text": "x"}'
     } | gzip >cuts.jsonl.gz
     expect 3 bload scan -q --kind audio cuts.jsonl.gz
-    is 'left 4800,right 4800,third 0,other 0,several 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' \
-        "$(rows 1,2 | tr '\t\n' ' ,')"
+    is 'left 4800,right 4800,third 0,other 0,several 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' "$(rows 1,2 | tr '\t\n' ' ,')"
     is '0.1 0.3 1 one two' "$(sed -n 3p "$OUT" | cut -f 11-14 | tr '\t' ' ')"
     err_is <<'END_OF'
 bload: skipped third: cuts.jsonl.gz:3: no source has channel 2
@@ -111,7 +103,7 @@ END_OF
 test_where_paths_count_from() {
     mkdir set
     sounds set
-    nemo wavs/a.wav 0 0.5 >set/train.json
+    nemo 'wavs/a.wav 0 0.5' >set/train.json
     nemo set/wavs/a.wav >>set/train.json
     nemo "$PWD/set/wavs/a.wav" >>set/train.json
     expect 0 bload scan -q --kind audio set/train.json
@@ -130,16 +122,14 @@ test_where_paths_count_from() {
 
 test_lists_of_no_use() {
     sounds .
-    : >empty.jsonl
-    printf '\n\n' >blank.jsonl
+    put empty.jsonl '' blank.jsonl '\n\n'
     { nemo wavs/a.wav && nemo wavs/b.flac; } | gzip >cut.jsonl.gz
     shorten 9 cut.jsonl.gz
     echo no >fake.json.gz
     nemo wavs/a.wav >good.jsonl
     head -c 5000000 /dev/zero | tr '\0' ' ' >long.jsonl
     nemo wavs/a.wav >>long.jsonl
-    printf '%s\n' empty.jsonl blank.jsonl cut.jsonl.gz fake.json.gz good.jsonl long.jsonl none.jsonl >list
-    expect 3 bload scan -q --kind audio @list
+    given list 'empty.jsonl\nblank.jsonl\ncut.jsonl.gz\nfake.json.gz\ngood.jsonl\nlong.jsonl\nnone.jsonl\n' expect 3 bload scan -q --kind audio @list
     err_is <<'END_OF'
 bload: skipped blank.jsonl: an empty list
 bload: skipped cut.jsonl.gz: after line 2: damaged: the gzip data ends in the middle at byte 65 of the file
@@ -160,13 +150,8 @@ test_cuts_of_recordings_with_faults() {
     printf '\x00\x00\xc0\x7f' | dd of=wavs/odd.wav bs=1 seek=32080 conv=notrunc status=none
     cp "$(fixture changing.mp2)" wavs/changing.mp2
     {
-        nemo wavs/short.wav 1 2
-        nemo wavs/short.wav 9 2
-        nemo wavs/odd.wav 0 0.1
-        nemo wavs/odd.wav 0.4 0.3
-        nemo wavs/odd.wav 0.9 0.1
-        nemo wavs/changing.mp2 0 0.5
-        nemo wavs/changing.mp2
+        nemo 'wavs/short.wav 1 2' 'wavs/short.wav 9 2' 'wavs/odd.wav 0 0.1' 'wavs/odd.wav 0.4 0.3' 'wavs/odd.wav 0.9 0.1' 'wavs/changing.mp2 0 0.5'
+        nemo 'wavs/changing.mp2'
     } >train.json
     expect 3 bload scan -q --kind audio train.json
     err_is <<'END_OF'
@@ -183,7 +168,7 @@ END_OF
 
 test_a_recording_that_changed_since_the_scan() {
     sounds .
-    nemo wavs/l.wav 2 1 >train.json
+    nemo 'wavs/l.wav 2 1' >train.json
     expect 0 bload scan -q --kind audio train.json -o t
     expect 0 bload pack -q --sequences t -T 16000 -o d
     head -c 100000 "$(fixture long-16000.wav)" >wavs/l.wav

@@ -2,9 +2,7 @@
 # shellcheck shell=bash disable=SC2317
 
 # Long and short flags that --help lists, one a line: "-j", "--jobs".
-flags_of_help() {
-    sed -n 's/^  \(-[A-Za-z]\|   \),\{0,1\}[ ]*\(--[a-z-]*\)\{0,1\}.*/\1\n\2/p' | grep -- - | sort -u
-}
+flags_of_help() { sed -n 's/^  \(-[A-Za-z]\|   \),\{0,1\}[ ]*\(--[a-z-]*\)\{0,1\}.*/\1\n\2/p' | grep -- - | sort -u; }
 
 # The same of a page: of its .It Fl lines.
 flags_of_page() {
@@ -43,9 +41,7 @@ test_every_command_has_a_page_with_its_options() {
 }
 
 # "--pad zero|repeat" for every option of which --help lists the values.
-choices_of_help() {
-    sed -nE 's/^ *(-[A-Za-z], )?(--?[A-Za-z][a-z-]*) ([^ ]*[|][^ ]*).*/\2 \3/p' | sort -u
-}
+choices_of_help() { sed -nE 's/^ *(-[A-Za-z], )?(--?[A-Za-z][a-z-]*) ([^ ]*[|][^ ]*).*/\2 \3/p' | sort -u; }
 
 # The same of pages, without their macros.
 choices_of_pages() {

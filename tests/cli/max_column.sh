@@ -2,14 +2,10 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # holds EXPRESSION: an awk condition.
-holds() {
-    awk "BEGIN { exit !($1) }" || fail "not so: $1"
-}
+holds() { awk "BEGIN { exit !($1) }" || fail "not so: $1"; }
 
 # number FILE WORD: a number of a report.
-number() {
-    sed -n "s/^ *\"$2\": \([-0-9.e]*\),*$/\1/p" "$1"
-}
+number() { sed -n "s/^ *\"$2\": \([-0-9.e]*\),*$/\1/p" "$1"; }
 
 # table: texts with pictures and seconds of sound.
 table() {
@@ -94,11 +90,9 @@ test_epochs_of_a_dataset_keep_to_the_maxima() {
     mkdir texts
     awk 'BEGIN { srand(3); for (i = 0; i < 600; i++) {
             printf "{\"images\": %d, \"text\": \"", int(4 * rand()); n = 1 + int(60 * rand()); for (k = 0; k < n; k++) printf "a"; print "\"}" } }' >texts/a.jsonl
-    expect 0 bload pack -q texts --tokenizer bytes --keep images -T 200 --world-size 2 --max-column images=9 -o data
+    expect 0 bload pack -q texts --tokenizer bytes --keep images -T 200 --world-size 2 --max-column images=9 -o data :verified
     expect 0 bload info data :out 'column      images: at most 9 of 9 in a block, '
-    expect 0 bload verify -q data
-    expect 0 bload plan -q --dataset data --epochs 3
-    expect 0 bload verify -q data
+    expect 0 bload plan -q --dataset data --epochs 3 :verified data
     expect 0 bload plan --dataset data --epochs 3 :err 'nothing to do'
     python3 - data <<'END' || fail 'a block has too many images'
 import json, pathlib, struct, sys

@@ -15,16 +15,14 @@ reasons() {
 }
 
 test_files_that_name_others() {
-    mkdir v
-    cp "$(fixture h264-30.mp4)" v/good.mp4
+    fixtures v h264-30.mp4=good.mp4
     mkfifo v/b.mp4 v/vobsub.sub v/idx.sub
     echo '# VobSub index file, v7 (do not modify this line!)' | tee v/vobsub.mp4 v/idx.mp4 >v/sub.wav
     ln -s /etc/shadow v/sub.sub
-    printf '#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nb.mp4\n#EXT-X-ENDLIST\n' >v/hls.mp4
-    printf 'ffconcat version 1.0\nfile b.mp4\n' >v/concat.mp4
-    printf 'v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n' >v/sdp.mp4
-    printf '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:DASH:schema:MPD:2011" profiles="urn:mpeg:dash:profile:isoff-main:2011">\n<Period><AdaptationSet><Representation><BaseURL>b.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>\n' >v/dash.mp4
-    printf '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nHello\n' >v/srt.mp4
+    put v/hls.mp4 '#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nb.mp4\n#EXT-X-ENDLIST\n' v/concat.mp4 'ffconcat version 1.0\nfile b.mp4\n'
+    put v/sdp.mp4 'v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n'
+    put v/dash.mp4 '<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:DASH:schema:MPD:2011" profiles="urn:mpeg:dash:profile:isoff-main:2011">\n<Period><AdaptationSet><Representation><BaseURL>b.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>\n'
+    put v/srt.mp4 '1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> 00:00:04,000\nHello\n'
     soon 3 scan --kind video v
     # Lists of HLS are known by their name from FFmpeg 7 on, which it is not told.
     local hls='format hls is not read: see bload-media(7)'

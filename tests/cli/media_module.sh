@@ -30,12 +30,7 @@ test_without_it() {
     rm "$place/$name"
     refuses_video "no $(realpath "$place")/$name: install the package bload-media"
     printf 'hello\nworld\n' >text.txt
-    python3 - <<'END'
-import struct
-head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
-head += b" " * (117 - len(head)) + b"\n"
-open("a.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(24))
-END
+    npy a.npy '3, 2' 0 '<f4'
     bload pack -q text.txt --tokenizer bytes --documents line -T 16 -o tokens
     bload pack -q a.npy -T 4 -o rows
     bload plan -q -T 60 frames/sequences.tsv -o plan.tsv

@@ -55,15 +55,11 @@ test_what_the_file_system_keeps_is_left() {
     texts
     expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d
     cp -r d reference
-    mkdir -p d/.bload/spool
-    : >d/.bload/.nfs000000000001
-    : >d/.bload/spool/.fuse_hidden0000000100000001
+    put d/.bload/.nfs000000000001 '' d/.bload/spool/.fuse_hidden0000000100000001 ''
     expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :verified
     rm -r d/.bload
     diff -r reference d
-    mkdir -p d/.bload
-    : >d/.bload/mine
-    expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :err 'd/.bload/mine is not a file of bload'
+    given d/.bload/mine '' expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :err 'd/.bload/mine is not a file of bload'
 }
 
 poor() {
@@ -98,11 +94,8 @@ test_two_runs_without_locks() {
     wait $pid 2>/dev/null || true
     exec 7>&-
     [ -s d/.bload/lock-alone ] || fail 'the killed run left no file'
-    POOR=locks LD_PRELOAD=$PWD/poor.so expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d
-    [ ! -e d/.bload ] || fail "$(ls -A d/.bload)"
+    POOR=locks LD_PRELOAD=$PWD/poor.so expect 0 bload pack -q ./*.txt --tokenizer bytes -T 64 -o d :none d/.bload
     # That of another machine is not.
-    mkdir -p other/.bload
-    printf 'host far\nplace x y\nprocess 1 1\n' >other/.bload/lock-alone
-    POOR=locks LD_PRELOAD=$PWD/poor.so expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o other
-    err_has 'another bload is running in other, on far'
+    put other/.bload/lock-alone 'host far\nplace x y\nprocess 1 1\n'
+    POOR=locks LD_PRELOAD=$PWD/poor.so expect 1 bload pack -q ./*.txt --tokenizer bytes -T 64 -o other :err 'another bload is running in other, on far'
 }

@@ -2,24 +2,13 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # The folder v: three clips of one size, 94 frames.
-clips() {
-    mkdir -p v
-    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
-}
-
-# The bytes of a dataset: of every file, under its name.
-digest() {
-    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
-}
+setup() { fixtures v h264-30.mp4 mpeg4-40.avi vp9-24.webm; }
 
 test_a_table_from_standard_input_or_a_pipe() {
     local -a pack=(pack -q --size 32x32 -T longest)
-    mkdir v
-    cp "$(fixture h264-30.mp4)" "$(fixture vp9-24.webm)" v
-    expect 0 bload scan -q v
-    cp "$OUT" t.tsv
+    expect 0 bload scan -q v -o t.tsv
     expect 0 bload "${pack[@]}" --sequences t.tsv -o file
-    given labels.csv 'id,class\nh264-30,1\nvp9-24,2\n' expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
+    given labels.csv 'id,class\nh264-30,1\nvp9-24,2\nmpeg4-40,3\n' expect 0 bload "${pack[@]}" --sequences t.tsv -o joined --attributes labels.csv
     for _ in first again; do
         expect 0 bload "${pack[@]}" --sequences - -o stdin <t.tsv
         cat t.tsv | expect 0 bload "${pack[@]}" --sequences - -o pipe
@@ -37,7 +26,6 @@ test_a_table_from_standard_input_or_a_pipe() {
 }
 
 test_first_dataset() {
-    clips
     expect 0 bload pack v -T 45 -o d :out-is '' :err 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks' 'bload: d: 1 shard, 4.8 MiB'
     files d >names
     diff -u - names <<'END'
@@ -51,34 +39,24 @@ shards/00000/shard-00000000.safetensors
 END
     expect 0 bload verify d :err-is 'bload: d: verified, no errors: 1 shard, 4.8 MiB'
     expect 0 bload info d :out 'blocks      3 of T = 45 steps'
-    expect 0 bload info --json d
-    is '94 3 41' "$(word steps <"$OUT") $(word blocks <"$OUT") $(word padding <"$OUT")"
+    expect 0 bload info --json d :word steps 94 :word blocks 3 :word padding 41
 }
 
 test_the_same_bytes_whatever_the_threads_and_the_order_of_names() {
-    clips
     expect 0 bload pack -q v -T 45 -o one -j 1
-    digest one >one.sums
-    for jobs in 2 16; do
-        expect 0 bload pack -q v -T 45 -o other -j $jobs
-        digest other | diff one.sums -
-        rm -r other
-    done
+    for jobs in 2 16; do expect 0 bload pack -q v -T 45 -o j$jobs -j $jobs :same-as one; done
     # The same files, put into the folder in another order.
     mv v old
     mkdir v
     for name in vp9-24.webm h264-30.mp4 mpeg4-40.avi; do cp old/$name v/; done
-    expect 0 bload pack -q v -T 45 -o other
-    digest other | diff one.sums -
+    expect 0 bload pack -q v -T 45 -o other :same-as one
 }
 
 test_pack_is_scan_plan_and_pack() {
-    clips
     expect 0 bload pack -q v -T 45 -o one --seed 5 --size 16x16
     expect 0 bload scan -q v -o sequences.tsv
     expect 0 bload plan -q -T 45 --seed 5 sequences.tsv -o plan.tsv
-    expect 0 bload pack -q --sequences sequences.tsv --plan plan.tsv -T 45 --seed 5 --size 16x16 -o two
-    same one/shards/00000/shard-00000000.safetensors two/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q --sequences sequences.tsv --plan plan.tsv -T 45 --seed 5 --size 16x16 -o two :same-in one shards/00000/shard-00000000.safetensors
     same one/sequences.tsv two/sequences.tsv
     same one/index.safetensors two/index.safetensors
     expect 2 bload pack -q --plan plan.tsv v -T 45 -o three :err '--plan needs --sequences'
@@ -86,19 +64,15 @@ test_pack_is_scan_plan_and_pack() {
 }
 
 test_aligned_starts_and_binary_plans() {
-    clips
-    expect 0 bload scan v
-    cp "$OUT" sequences.tsv
+    expect 0 bload scan v -o sequences.tsv
     expect 0 bload plan -q -T 80 --align 16 --world-size 3 --remainder pad sequences.tsv -o plan.safetensors
     expect 0 bload pack -q --sequences sequences.tsv --plan plan.safetensors -T 80 --align 16 --segment-ids -o d :verified
-    expect 0 bload pack -q v -T 80 --align 16 --world-size 3 --remainder pad --segment-ids -o e
-    cmp d/shards/00000/shard-00000000.safetensors e/shards/00000/shard-00000000.safetensors
+    expect 0 bload pack -q v -T 80 --align 16 --world-size 3 --remainder pad --segment-ids -o e :same-in d shards/00000/shard-00000000.safetensors
     sed 's/\t40\t/\t39\t/' sequences.tsv >other.tsv
     expect 1 bload pack -q --sequences other.tsv --plan plan.safetensors -T 80 -o f :err 'the plan was made from another table'
 }
 
 test_epochs_are_added_to_a_dataset() {
-    clips
     expect 0 bload pack -q v -T 30 --oversize split --world-size 2 -o d
     sha256sum d/shards/*/* >shards
     expect 0 bload plan --dataset d --epochs 3 --seed 1
@@ -115,18 +89,14 @@ test_epochs_are_added_to_a_dataset() {
 documents() {
     mkdir docs
     local n=0 length
-    for length in "$@"; do
-        n=$((n + 1))
-        head -c "$length" /dev/zero | tr '\0' x >docs/$n.txt
-    done
+    for length in "$@"; do n=$((n + 1)); head -c "$length" /dev/zero | tr '\0' x >docs/$n.txt; done
 }
 
 # Starts that happen to be multiples of more than the alignment do not make it larger: no block of an epoch ends behind T.
 test_epochs_keep_the_alignment() {
     documents 20 33 46 59 72 85
     expect 0 bload pack -q docs --tokenizer bytes -T 90 --align 16 -o d
-    expect 0 bload plan -q --dataset d --epochs 6
-    expect 0 bload verify -q d
+    expect 0 bload plan -q --dataset d --epochs 6 :verified d
     is 6 "$(files d | grep -c plans/)"
 }
 
@@ -137,24 +107,20 @@ test_epochs_are_never_replaced() {
     expect 0 bload plan -q --dataset d --epochs 3 --seed 5
     find d -type f -exec sha256sum {} + >before
     expect 0 bload plan --dataset d --epochs 2 --seed 5 :err 'd already has these plans, and more, in plans: nothing to do'
-    expect 2 bload plan -q --dataset d --epochs 4 :err 'd has other plans than these, of another --seed'
-    err_has 'bload plan --dataset d --epochs 0 removes them'
+    expect 2 bload plan -q --dataset d --epochs 4 :err 'd has other plans than these, of another --seed' :err 'bload plan --dataset d --epochs 0 removes them'
     sha256sum -c before >/dev/null
     is "$(wc -l <before)" "$(find d -type f | wc -l)"
-    expect 0 bload plan -q --dataset d --epochs 5 --seed 5
+    expect 0 bload plan -q --dataset d --epochs 5 --seed 5 :verified d
     grep plans/ before | sha256sum -c - >/dev/null
     is 5 "$(files d | grep -c plans/)"
-    expect 0 bload verify -q d
     sha256sum d/plans/epoch-00002.safetensors >before
     rm d/plans/epoch-00002.safetensors
     expect 1 bload verify -q d
     expect 0 bload plan -q --dataset d --epochs 5 --seed 5
     sha256sum -c before >/dev/null
     expect 0 bload verify -q d
-    expect 0 bload plan --dataset d --epochs 0 :err 'd: 5 plans removed' :none d/plans
-    expect 0 bload verify -q d
-    expect 0 bload plan -q --dataset d --epochs 4
-    expect 0 bload verify -q d
+    expect 0 bload plan --dataset d --epochs 0 :err 'd: 5 plans removed' :none d/plans :verified d
+    expect 0 bload plan -q --dataset d --epochs 4 :verified d
 }
 
 test_what_does_not_apply_to_epochs_is_refused() {
@@ -207,9 +173,7 @@ test_the_words_of_a_given_plan() {
     expect 2 bload pack -q "$@" --plan p.safetensors --seed 8 -o c :err 'p.safetensors was made with another --seed'
     expect 2 bload pack -q "$@" --plan p.tsv --world-size 3 -o c :err 'p.tsv has 5 blocks, which is no multiple of 3 ranks times 1 blocks'
     expect 2 bload pack -q "$@" --plan p.tsv --max-sequences 2 -o c :err 'more than --max-sequences'
-    for task in 0/2 1/2; do expect 0 bload pack -q "$@" --plan p.tsv --task $task -o e; done
-    expect 0 bload finish -q e
-    same b/manifest.json e/manifest.json
+    in_tasks 2 "$@" --plan p.tsv -o e :same-in b manifest.json
 }
 
 # Without --align in its configuration a dataset's epochs would not be aligned.
@@ -218,8 +182,7 @@ test_a_given_plan_has_the_alignment_that_is_said() {
     expect 0 bload scan -q docs --tokenizer bytes -o s.tsv
     expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.tsv
     expect 0 bload plan -q -T 90 --align 16 s.tsv -o p.safetensors
-    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 -o d
-    err_has 'not of --align 1: use the --align that bload plan was given'
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 -o d :err 'not of --align 1: use the --align that bload plan was given'
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 90 -o d :err 'the plan was made with --align 16, not 1'
     expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 90 --align 16 -o d :verified
 }
@@ -232,8 +195,7 @@ test_pieces_that_overlap() {
     expect 0 bload info d :out 'split       4 sequences are in parts; 35 steps are repeated, the first 5 of every part but the first'
     is '5 35' "$(word overlap <d/manifest.json) $(word repeated <d/manifest.json)"
     for file in docs/*; do
-        expect 0 bload cat d "${file#docs/}"
-        cmp "$OUT" "$file"
+        expect 0 bload cat d "${file#docs/}" :out-as "$file"
         expect 0 bload cat d "${file#docs/}" --steps 3..7
         is "$(head -c 7 "$file" | tail -c 4)" "$(cat "$OUT")"
     done
@@ -247,24 +209,17 @@ test_pieces_that_overlap() {
     done
     awk -F '\t' '$5 != 0 && !n++ { next } 1' p.tsv >torn.tsv
     expect 1 bload pack -q --sequences s.tsv "${pack[@]}" --plan torn.tsv --overlap 5 -o f :err 'torn.tsv'
-    for task in 0/2 1/2; do expect 0 bload pack -q docs "${pack[@]}" --overlap 5 --shard-size 1 --task $task -o g; done
-    expect 0 bload finish -q g
-    expect 0 bload verify -q g
+    in_tasks 2 docs "${pack[@]}" --overlap 5 --shard-size 1 -o g :verified
     expect 2 bload pack -q docs "${pack[@]}" --overlap 6 -o d :err 'overlap is "5" there, not "6"'
 }
 
 # S as it is given: enough places, and no more than T.
 test_slots_for_sequences() {
     documents 20 33 46 59 7 8 9
-    expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 9 --max-sequences 3 -o d
-    is 9 "$(word S <d/manifest.json)"
-    expect 0 bload verify -q d
-    expect 0 bload plan -q --dataset d --epochs 2
-    expect 0 bload verify -q d
+    expect 0 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots 9 --max-sequences 3 -o d :manifest S 9 :verified
+    expect 0 bload plan -q --dataset d --epochs 2 :verified d
     expect 0 bload info d :out 'S = 9'
-    while IFS='|' read -r slots message; do
-        expect 2 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots="$slots" -o x :err "$message"
-    done <<'END'
+    while IFS='|' read -r slots message; do expect 2 bload pack -q docs --tokenizer bytes -T 64 --sequence-slots="$slots" -o x :err "$message"; done <<'END'
 0|a whole number from 1 to 2147483646
 -1|a whole number from 1 to 2147483646
 2147483647|a whole number from 1 to 2147483646
@@ -277,7 +232,6 @@ END
 }
 
 test_groups_never_share_a_block() {
-    clips
     expect 0 bload scan -q v -o sequences.tsv
     awk -F '\t' -v OFS='\t' '{ print $0, NR == 1 ? "colour" : NR % 2 ? "red" : "blue" }' sequences.tsv >table.tsv
     expect 0 bload pack -q --sequences table.tsv --group-by colour -T 500 -o d :verified
@@ -286,36 +240,30 @@ test_groups_never_share_a_block() {
     is 2 "$(bload info --json d | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
     expect 0 bload pack --sequences table.tsv --group-by colour -T 500 -o d :err 'already complete'
     expect 2 bload pack --sequences table.tsv -T 500 -o d :err 'group-by'
-    expect 0 bload plan -q --dataset d --epochs 2
-    expect 0 bload verify -q d
+    expect 0 bload plan -q --dataset d --epochs 2 :verified d
     expect 1 bload pack --sequences table.tsv --group-by shape -T 500 -o e :err 'table.tsv:1: no column "shape" to group by'
     expect 2 bload pack v --group-by colour -T 500 -o f :err '--group-by colour: the scan has no such column' :none f
     printf '{"text": "one", "lang": "%s"}\n' en fr en fr >c.jsonl
     expect 0 bload pack -q c.jsonl --tokenizer bytes --keep lang --group-by lang -T 12 -o f
     is 2 "$(bload info --json f | sed -n 's/^ *"blocks": \([0-9]*\).*/\1/p')"
-    expect 0 bload plan -q --dataset f --epochs 2
-    expect 0 bload verify -q f
+    expect 0 bload plan -q --dataset f --epochs 2 :verified f
 }
 
 test_what_is_too_long_is_named() {
-    clips
     expect 0 bload scan -q v -o sequences.tsv
     longest=$(awk -F '\t' 'NR > 1 && $2 > n { n = $2 } END { print n }' sequences.tsv)
     name=$(awk -F '\t' -v n=$((longest - 1)) 'NR > 1 && $2 > n { print $1; exit }' sequences.tsv)
-    expect 1 bload pack -q v -T $((longest - 1)) -o d :err "$name (sequence "
-    err_has ": use a larger T, or --oversize split"
+    expect 1 bload pack -q v -T $((longest - 1)) -o d :err "$name (sequence " :err ": use a larger T, or --oversize split"
     expect 1 bload plan -q sequences.tsv -T $((longest - 1)) :err "$name (sequence "
 }
 
 test_a_table_of_another_sampling_is_refused() {
-    clips
     expect 0 bload scan -q --stride 2 v -o sequences.tsv
     expect 2 bload pack -q --sequences sequences.tsv -T 45 -o d :err 'the table was scanned with sampling "stride=2", the options say "all"'
     expect 0 bload pack -q --sequences sequences.tsv -T 45 -o e --stride 2 :verified
 }
 
 test_plans_are_checked() {
-    clips
     expect 0 bload scan -q v -o sequences.tsv
     expect 0 bload plan -q -T 45 sequences.tsv -o good.tsv
     awk -F '\t' -v OFS='\t' 'NR == 2 { $4 += 1 } { print }' good.tsv >longer.tsv
@@ -332,18 +280,15 @@ test_plans_are_checked() {
 }
 
 test_again_it_does_nothing() {
-    clips
     cp "$(fixture audio.mp4)" v
     expect 3 bload pack v -T 45 -o d :err 'bload: skipped audio.mp4: no video stream (audio only)'
-    digest d >before
+    cp -r d before
     find d -exec stat -c '%n %y %i' {} + | sort >stamps
-    expect 3 bload pack v -T 45 -o d :err 'bload: d is already complete: nothing to do'
-    digest d | diff before -
+    expect 3 bload pack v -T 45 -o d :err 'bload: d is already complete: nothing to do' :same-as before
     find d -exec stat -c '%n %y %i' {} + | sort | diff stamps -
 }
 
 test_another_configuration_is_refused() {
-    clips
     expect 0 bload pack -q v -T 45 -o d
     expect 2 bload pack -q v -T 46 -o d
     err_is <<<'bload: pack: d holds a dataset of another configuration: T is "45" there, not "46" (use the same options, or another -o)'
@@ -356,12 +301,10 @@ test_another_configuration_is_refused() {
 }
 
 test_a_newer_format_is_refused() {
-    clips
     expect 0 bload pack -q v -T 45 -o d
     sed -i 's/"format": 1,/"format": 3,/' d/manifest.json
     for command in 'info d' 'pack -q v -T 45 -o d' 'plan --dataset d --epochs 1'; do
-        expect 1 bload $command
-        err_has ': d/manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
+        expect 1 bload $command :err ': d/manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
     done
     expect 1 bload verify d :err 'bload: manifest.json: format version 3, but this bload knows versions 1 and 2: update bload'
 }
@@ -369,7 +312,6 @@ test_a_newer_format_is_refused() {
 # A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.
 test_the_configuration_has_the_options_of_its_kind_alone() {
     names() { sed -n '/"configuration"/,/}/s/^ *"\([^"]*\)".*/\1/p' "$1/manifest.json" | tail -n +2; }
-    clips
     expect 0 bload pack -q v -T 45 -o d
     names d | grep -qx fit
     names d | grep -qx seed
@@ -387,24 +329,18 @@ test_the_configuration_has_the_options_of_its_kind_alone() {
 }
 
 test_a_directory_with_something_else_is_refused() {
-    clips
-    mkdir d
-    touch d/mine
-    expect 2 bload pack -q v -T 45 -o d :err 'd holds mine'
+    given d/mine '' expect 2 bload pack -q v -T 45 -o d :err 'd holds mine'
     is mine "$(files d)"
-    touch file
-    expect 1 bload pack -q v -T 45 -o file
+    given file '' expect 1 bload pack -q v -T 45 -o file
 }
 
 test_sizes_must_agree() {
-    mkdir v
-    cp "$(fixture h264-1.mp4)" "$(fixture h264-wide-20.mp4)" v
-    expect 2 bload pack -q v -T longest -o d :err 'h264-1.mp4' 'h264-wide-20.mp4' '--size'
-    expect 0 bload pack -q v -T longest --size 32x24 -o e :verified
+    fixtures w h264-1.mp4 h264-wide-20.mp4
+    expect 2 bload pack -q w -T longest -o d :err 'h264-1.mp4' 'h264-wide-20.mp4' '--size'
+    expect 0 bload pack -q w -T longest --size 32x24 -o e :verified
 }
 
 test_compressed_is_the_same_after_zstd() {
-    clips
     expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
     expect 0 bload pack -q v -T 45 -o small --shard-size 2M --compress zstd:5 :verified
     is 3 "$(find small -name '*.zst' | wc -l)"
@@ -413,7 +349,6 @@ test_compressed_is_the_same_after_zstd() {
 }
 
 test_frames_of_a_size() {
-    clips
     expect 0 bload pack -q v -T 45 -o plain --shard-size 2M
     expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256KiB :verified
     expect 0 bload info d :out ', zstd level 1, frames of 256.0 KiB at most'
@@ -426,14 +361,11 @@ test_frames_of_a_size() {
     rm d/manifest.json
     expect 0 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 256K :same-as before
     expect 2 bload pack -q v -T 45 -o d --shard-size 2M --compress zstd:1 --frame-size 512K :err 'frame-size is "256K" there, not "512K"'
-    for ((i = 0; i < 3; i++)); do expect 0 bload pack -q v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K --task $i/3; done
-    expect 0 bload finish -q tasks
-    diff -r tasks before
+    in_tasks 3 v -T 45 -o tasks --shard-size 2M --compress zstd:1 --frame-size 256K :same-as before
 }
 
 # The default is what it was before there was a choice, to the byte.
 test_frames_of_the_default_size() {
-    clips
     expect 0 bload pack -q v -T 45 -o d --size 8x8 --compress zstd:1
     expect 0 bload pack -q v -T 45 -o e --size 8x8 --compress zstd:1 --frame-size 64M :same-as d
     is 0 "$(grep -c 'frame.size' d/manifest.json)"
@@ -450,13 +382,10 @@ test_a_store() {
     documents 20 33 46 59 72 85
     expect 0 bload pack docs --tokenizer bytes --store -o d :err '6 sequences of 315 steps (longest 85) in 1 block' 'T = 315, '
     is '"T": "auto",' "$(grep -o '"T": "auto",' d/manifest.json)"
-    expect 0 bload pack docs --tokenizer bytes --store -T 50 --shard-size 400 -o s :err 'in 7 blocks' 'so the plan is optimal' 'padding 35 steps'
-    expect 0 bload verify -q s
+    expect 0 bload pack docs --tokenizer bytes --store -T 50 --shard-size 400 -o s :err 'in 7 blocks' 'so the plan is optimal' 'padding 35 steps' :verified
     expect 0 bload info s :out 'strategy    store, seed 0'
     for pair in fill=null cut=0 deleted=0 source_start=true; do is "$pair" "${pair%=*}=$(word "${pair%=*}" <s/manifest.json)"; done
-    for ((i = 0; i < 3; i++)); do expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks --task $i/3; done
-    expect 0 bload finish -q tasks
-    diff -r tasks s
+    in_tasks 3 docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks :same-as s
     rm tasks/shards/00000/shard-00000003.safetensors
     expect 0 bload pack -q docs --tokenizer bytes --store -T 50 --shard-size 400 -o tasks :same-as s
     rm tasks/manifest.json
@@ -471,8 +400,7 @@ test_a_planned_store() {
     expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --store -T 50 -o s
     for plan in p.tsv p.safetensors; do
         expect 0 bload plan -q t.tsv --strategy store -T 50 -o $plan
-        expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --plan $plan --store -T 50 -o $plan.d :verified
-        is 0 "$(word cut <$plan.d/manifest.json)"
+        expect 0 bload pack -q --sequences t.tsv --tokenizer bytes --plan $plan --store -T 50 -o $plan.d :verified :manifest cut 0
         same $plan.d/index.safetensors s/index.safetensors
     done
     expect 2 bload plan t.tsv --strategy store -T auto :err '-T auto needs the bytes of a step, which no table says'
@@ -492,13 +420,9 @@ test_what_a_store_refuses() {
 }
 
 # Frames of a large picture: more than a MiB, for the keyframes' sake.
-test_a_store_of_frames() {
-    clips
-    expect 0 bload pack v --size 224x224 --store -o d :err 'sequences of 94 steps' 'T = 64, ' :verified
-}
+test_a_store_of_frames() { expect 0 bload pack v --size 224x224 --store -o d :err 'sequences of 94 steps' 'T = 64, ' :verified; }
 
 test_padding_repeats_when_asked() {
-    clips
     expect 0 bload pack -q v -T 45 -o zero --size 8x8
     expect 0 bload pack -q v -T 45 -o repeat --size 8x8 --pad repeat :verified
     # Bytes from the end of the first block: frames lie last in the shard, 3 blocks of 45 * 8 * 8 * 3.
@@ -508,40 +432,28 @@ test_padding_repeats_when_asked() {
 }
 
 test_a_sequence_that_fails_while_packing() {
-    clips
     cp "$(fixture failing-20.mov)" v
     for compress in none zstd; do
-        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'failing-20.mov: the scan counted 20 frames, decoding gives 19'
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'failing-20.mov: the scan counted 20 frames, decoding gives 19' :verified
         is failed "$(awk -F '\t' '$1 == "failing-20.mov" { print $6 }' d/sequences.tsv)"
-        expect 0 bload verify d
-        expect 0 bload info --json d
-        is '1 20' "$(word failed <"$OUT") $(word failed_steps <"$OUT")"
-        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'd is already complete'
-        rm -r d
+        expect 0 bload info --json d :word failed 1 :word failed_steps 20
+        expect 3 bload pack v -T 45 --size 16x16 -o d --compress $compress :err 'd is already complete' :removed
     done
-    expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail :none d/manifest.json
-    rm -r d
-    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 0 :err 'max-failed'
-    rm -r d
-    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 1
-    rm -r d
-    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 25%
-    rm -r d
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --on-error fail :none d/manifest.json :removed
+    expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 0 :err 'max-failed' :removed
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 1 :removed
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d --max-failed 25% :removed
     expect 1 bload pack -q v -T 45 --size 16x16 -o d --max-failed 24%
 }
 
 test_a_damaged_file_is_used_as_far_as_it_goes() {
-    clips
     cp "$(fixture damaged-30.mp4)" v
-    expect 3 bload pack -q v -T 45 --size 16x16 -o d
-    is '29 ok damaged: 29 of 30 frames decode' \
-        "$(awk -F '\t' '$1 == "damaged-30.mp4" { print $2, $6, $7 }' d/sequences.tsv)"
-    expect 0 bload verify -q d
+    expect 3 bload pack -q v -T 45 --size 16x16 -o d :verified
+    is '29 ok damaged: 29 of 30 frames decode' "$(awk -F '\t' '$1 == "damaged-30.mp4" { print $2, $6, $7 }' d/sequences.tsv)"
     expect 3 bload pack -q v -T 45 --size 16x16 -o d
 }
 
 test_inputs_that_changed_since_the_scan() {
-    clips
     expect 0 bload scan -q v -o sequences.tsv
     rm v/vp9-24.webm
     expect 1 bload pack -q --sequences sequences.tsv -T 45 --size 16x16 -o d :err vp9-24.webm :none d/manifest.json
@@ -552,13 +464,11 @@ test_inputs_that_changed_since_the_scan() {
 }
 
 test_memory_is_refused_up_front() {
-    clips
     expect 2 bload pack v -T 45 -o d --memory 100K :err '100.0 KiB of memory is not enough' :none d/shards
     expect 0 bload pack -q v -T 45 -o e --memory 1G
 }
 
 test_two_at_once() {
-    clips
     "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>one &
     status=0
     "$BLOAD" pack -q v -T 45 -o d --compress zstd:19 2>two || status=$?
@@ -583,7 +493,6 @@ test_progress_within_a_file() {
 
 # A message while the bar stands begins a line of its own.
 test_faults_are_found_and_named() {
-    clips
     expect 0 bload pack -q v -T 45 -o d --size 16x16 --shard-size 40K
     shard=shards/00000/shard-00000001.safetensors
     break_it() {
@@ -610,7 +519,6 @@ test_faults_are_found_and_named() {
 }
 
 test_signals() {
-    clips
     for i in $(seq 30); do cp v/mpeg4-40.avi "v/$i.avi"; done
     took=0
     for signal in INT TERM; do
@@ -635,10 +543,8 @@ test_signals() {
 }
 
 test_a_full_disk() {
-    clips
     in_small_disk 2M '
-        expect 1 bload pack -q v -T 45 -o disk/d
-        grep -q "No space left" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload pack -q v -T 45 -o disk/d :err-like "No space left"
         [ ! -e disk/d/manifest.json ]
         [ -z "$(find disk/d -name "*.safetensors")" ]
         mount -o remount,size=20M disk
@@ -648,11 +554,8 @@ test_a_full_disk() {
 
 # Each shard would find room, all of them do not: that is told before the first one is written.
 test_room_for_all_shards() {
-    clips
     in_small_disk 4M '
-        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d
-        grep -q "disk/d: 4.8 MiB of shards (3) are still to be written, but only [0-9.]* MiB are free: No space left" "$ERR" ||
-            { cat "$ERR"; exit 1; }
+        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d :err-like "disk/d: 4.8 MiB of shards (3) are still to be written, but only [0-9.]* MiB are free: No space left"
         [ -z "$(find disk/d -name "shard-*")" ]
         expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d --task 2/3
         [ -z "$(find disk/d -name "shard-*")" ]
@@ -662,15 +565,13 @@ test_room_for_all_shards() {
         expect 0 bload finish -q disk/d
         rm disk/d/shards/00000/*1.safetensors
         mount -o remount,size=4M disk
-        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d
-        grep -q "1.6 MiB of shards (1) are still to be written" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload pack -q v -T 45 --shard-size 1 -o disk/d :err-like "1.6 MiB of shards (1) are still to be written"
         mount -o remount,size=5200K disk
         expect 0 bload pack -q v -T 45 --shard-size 1 -o disk/d
         expect 0 bload verify -q disk/d'
 }
 
 test_a_directory_above_that_is_missing() {
-    clips
     expect 2 bload pack -q v -T 45 -o mount/sets/d/
     err_is <<<'bload: pack: -o mount/sets/d/: the directory mount/sets does not exist: is the name right, and is its file system mounted? (--parents makes it)'
     expect 2 bload pack -q v -T 45 -o mount/d --task 0/2
@@ -692,21 +593,17 @@ test_a_directory_above_that_is_missing() {
 
 # Who may write beside a dataset can plant links: nothing is emptied, written or replaced behind them.
 test_links_that_others_planted() {
-    clips
     mkdir -p victim/00000
     echo precious | tee victim/configuration victim/0123456789abcdef.rows victim/shard-00000000.record victim/lock \
         victim/00000/shard-00000000.safetensors >victim/file
     find victim -exec stat -c '%n %s %y' {} + | sort >before
-    unharmed() {
-        find victim -exec stat -c '%n %s %y' {} + | sort | diff before - || fail 'something was done behind the link'
-    }
+    unharmed() { find victim -exec stat -c '%n %s %y' {} + | sort | diff before - || fail 'something was done behind the link'; }
     for link in .bload/spool .bload shards shards/00000; do
         mkdir -p "$(dirname "d/$link")" d/.bload
         [ "$link" != .bload ] || rm -r d/.bload
         ln -s "$PWD/victim" "d/$link"
         for command in 'pack -q v -T 45 -o d' 'pack -q v -T 45 -o d --task 1/2' 'pack -q c.jsonl --tokenizer bytes -T 9 -o d'; do
-            printf '{"text": "one"}\n' >c.jsonl
-            expect 1 bload $command :err "d/$link is a link, or no directory"
+            given c.jsonl '{"text": "one"}\n' expect 1 bload $command :err "d/$link is a link, or no directory"
             unharmed
         done
         rm -r d
@@ -726,9 +623,7 @@ test_links_that_others_planted() {
     [ ! -L d/sequences.tsv ] && [ ! -L d/index.safetensors ] || fail 'a link is left'
     expect 0 bload verify -q d
     # What is no file of ours is not removed.
-    mkdir d/.bload
-    echo mine >d/.bload/mine
-    touch d/.bload/lock
+    put d/.bload/mine 'mine\n' d/.bload/lock ''
     expect 1 bload pack -q v -T 45 -o d :err 'd/.bload/mine is not a file of bload: check what it is, and remove it'
     is mine "$(cat d/.bload/mine)"
     rm d/.bload/mine
@@ -742,10 +637,8 @@ test_links_that_others_planted() {
 }
 
 test_a_read_only_directory() {
-    clips
     in_small_disk 2M '
         mount -o remount,ro disk
-        expect 1 bload pack -q v -T 45 -o disk/d
-        grep -q "Read-only file system" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload pack -q v -T 45 -o disk/d :err-like "Read-only file system"
         expect 1 bload scan -q v -o disk/table.tsv'
 }

@@ -1,9 +1,7 @@
 # bload plan and bload compare: the plan as a table, the counts, and what is refused.
 # shellcheck shell=bash disable=SC2317,SC2086
 
-lengths() {
-    printf '%s\n' "$@" >lengths
-}
+lengths() { printf '%s\n' "$@" >lengths; }
 
 test_a_small_plan() {
     given lengths '3\n2 2\n' expect 0 bload plan -T 5 --lengths lengths
@@ -77,8 +75,7 @@ END
     done
     expect 0 bload plan -q -T 16 --oversize split --lengths lengths --report r.json -o apart.tsv
     grep -q 'overlap\|repeated' r.json && fail 'words of an overlap that there is not'
-    expect 0 bload plan -q -T 16 --oversize split --overlap 0 --lengths lengths
-    cmp "$OUT" apart.tsv
+    expect 0 bload plan -q -T 16 --oversize split --overlap 0 --lengths lengths :out-as apart.tsv
     expect 0 bload compare -T 16 --oversize split --overlap 5 --lengths lengths
     is 'repeated 550 0 0 550 550' "$(awk '{ print $NF }' "$OUT" | xargs)"
     while IFS='|' read -r options message; do expect 2 bload plan -q --oversize split $options --lengths lengths :err "$message"; done <<'END'
@@ -92,8 +89,7 @@ END
 -T longest --overlap 60|an overlap of 60 is not below T = 60
 -T 16 --overlap 4 --remainder drop --world-size 2|--overlap and --remainder drop exclude each other
 END
-    echo 10000000000 >lengths
-    expect 1 bload plan -q -T 100 --oversize split --overlap 99 --lengths lengths :err 'choose a larger T or a smaller overlap'
+    given lengths '10000000000\n' expect 1 bload plan -q -T 100 --oversize split --overlap 99 --lengths lengths :err 'choose a larger T or a smaller overlap'
 }
 
 test_an_empty_plan_fails() {
@@ -105,8 +101,7 @@ test_seeds() {
     seq 1 200 >lengths
     expect 0 bload plan -q -T 300 --lengths lengths
     cp "$OUT" zero
-    expect 0 bload plan -q -T 300 --lengths lengths --seed 0
-    same zero "$OUT"
+    expect 0 bload plan -q -T 300 --lengths lengths --seed 0 :out-as zero
     expect 0 bload plan -q -T 300 --lengths lengths --seed 18446744073709551615
     ! cmp -s zero "$OUT" || fail 'they are alike'
 }
@@ -121,19 +116,14 @@ test_tables_merge_and_columns_go_by_name() {
 }
 
 # table TEXT MESSAGE: a table with this text is refused so.
-refuse_table() {
-    printf "$1" >table.tsv
-    expect 1 bload plan -T 5 table.tsv :err-is "bload: plan: $2" :out-is ''
-}
+refuse_table() { given table.tsv "$1" expect 1 bload plan -T 5 table.tsv :err-is "bload: plan: $2" :out-is ''; }
 
 test_tables_that_are_none() {
     refuse_table '' 'table.tsv is empty: not a table of sequences'
     refuse_table 'id\tlength\na\t5' 'table.tsv:2: truncated: the file ends in the middle of a line'
     refuse_table 'id\tlength\na\t5\t6\n' 'table.tsv:2: 3 columns where the header has 2'
-    refuse_table 'id\tlength\tstatus\na\t5\tok\nb\t5\tfine\n' \
-        'table.tsv:3: invalid status "fine" (ok, skipped, dropped, failed)'
-    refuse_table 'id\tlength\na\t99999999999999999999\n' \
-        'table.tsv:2: invalid length "99999999999999999999" (expected an integer from 1)'
+    refuse_table 'id\tlength\tstatus\na\t5\tok\nb\t5\tfine\n' 'table.tsv:3: invalid status "fine" (ok, skipped, dropped, failed)'
+    refuse_table 'id\tlength\na\t99999999999999999999\n' 'table.tsv:2: invalid length "99999999999999999999" (expected an integer from 1)'
     printf 'id\tlength\na\t5\na\t4\n' >table.tsv
     expect 1 bload plan -T 5 table.tsv :err-is 'bload: plan: two sequences have the id "a": table.tsv:2 and table.tsv:3'
     printf 'id\tlength\nb\t5\nc\t5\na\t4\n' >other.tsv
@@ -146,9 +136,7 @@ test_tables_that_are_none() {
 }
 
 # refuse_list TEXT MESSAGE
-refuse_list() {
-    printf "$1" | expect 1 bload plan -T 5 --lengths - :err-is "bload: plan: standard input:$2"
-}
+refuse_list() { printf "$1" | expect 1 bload plan -T 5 --lengths - :err-is "bload: plan: standard input:$2"; }
 
 test_lists_that_are_none() {
     refuse_list 'five\n' '1: invalid length "five" (expected an integer from 1)'
@@ -169,8 +157,7 @@ test_output_and_report() {
     seq 1 50 >lengths
     expect 0 bload plan -q -T 60 --lengths lengths -o plan.tsv --report report.json :out-is '' :err-is ''
     is 'lengths plan.tsv report.json' "$(echo *)"
-    for pair in strategy=block fill=optimal T=60 seed=0 sequences=50 steps=1275 longest=50 deleted=0 cut=0 world_size=1 \
-        batch_size=1; do
+    for pair in strategy=block fill=optimal T=60 seed=0 sequences=50 steps=1275 longest=50 deleted=0 cut=0 world_size=1 batch_size=1; do
         is "$pair" "${pair%=*}=$(word "${pair%=*}" <report.json)"
     done
     blocks=$(word blocks <report.json)
@@ -189,10 +176,6 @@ test_a_pipe_for_output() {
     wait
     is 51 "$(wc -l <through)"
     [ -p pipe ] || fail 'the pipe is gone'
-}
-
-test_stdout_by_its_name() {
-    seq 1 50 >lengths
     bload plan -q -T 60 --lengths lengths -o /dev/stdout >plan.tsv
     is 51 "$(wc -l <plan.tsv)"
     [ -L /dev/stdout ] || fail '/dev/stdout is no link any more'
@@ -224,9 +207,8 @@ test_sixteen_million_from_a_histogram() {
 }
 
 test_a_directory_is_no_table() {
-    mkdir d e dataset
-    touch dataset/sequences.tsv
-    expect 2 bload compare dataset -T 20 :err 'dataset is a directory: name a file, such as its table, dataset/sequences.tsv'
+    mkdir d e
+    given dataset/sequences.tsv '' expect 2 bload compare dataset -T 20 :err 'dataset is a directory: name a file, such as its table, dataset/sequences.tsv'
     for wrong in 'compare d' 'compare --lengths d' 'plan d e' 'plan --lengths d'; do
         expect 2 bload $wrong -T 20 :err 'd is no table of sequences: scan it first, bload scan d -o TABLE, and name the TABLE'
     done
@@ -259,9 +241,7 @@ test_compare_several_T() {
     expect 0 bload compare -T 60,longest,200 --lengths lengths
     grep -v '^T = \|^$' "$OUT" | cut -c -154 | diff texts -
     is 'T = 60 T = 50 T = 200' "$(grep '^T = ' "$OUT" | xargs)"
-    expect 0 bload compare -T 50,60 --lengths lengths --step-bytes 4K
-    is 2 "$(grep -c ' bytes$' "$OUT")"
-    out_has ' 5.1 MiB'
+    expect 0 bload compare -T 50,60 --lengths lengths --step-bytes 4K :out-count 2 ' bytes$' :out ' 5.1 MiB'
     for wrong in '60,' ,60 60,x '60 70' 60,0; do expect 2 bload compare -T "$wrong" --lengths lengths; done
     expect 1 bload compare -T 60,40 --lengths lengths :err 'T = 40'
     expect 2 bload compare -T 60 --lengths lengths --step-bytes 0
@@ -290,14 +270,11 @@ test_compare_shows_who_meets_again() {
             printf "%.6f", sum / (all * (all - 1)) }' 8.tsv)
         is "$expected" "$(printf %.6f "$(word pair_repeat_rate_random <row)")"
         expect 0 bload compare -T 200 --seed 7 --lengths lengths
-        is "$(awk -v share="$share" 'BEGIN { printf "%.2f%%", 100 * share }')" \
-            "$(awk -v fill=$fill '$2 == fill { print $(NF - 1) }' "$OUT")"
+        is "$(awk -v share="$share" 'BEGIN { printf "%.2f%%", 100 * share }')" "$(awk -v fill=$fill '$2 == fill { print $(NF - 1) }' "$OUT")"
     done
     is 'pair repeat' "$(head -n 1 "$OUT" | grep -o 'pair repeat')"
     is '- - -' "$(awk '$1 ~ /naive|sample|mix/ { print $(NF - 1) }' "$OUT" | xargs)"
-    expect 0 bload compare --json -T 200 --lengths lengths
-    is 3 "$(grep -c '"pair_repeat_rate": null' "$OUT")"
-    is 3 "$(grep -c '"pair_repeat_rate_random": null' "$OUT")"
+    expect 0 bload compare --json -T 200 --lengths lengths :out-count 3 '"pair_repeat_rate": null' :out-count 3 '"pair_repeat_rate_random": null'
     expect 0 bload compare --json -T 100000 --lengths lengths
     [ "$(grep -c '"pair_repeat_rate": 1.0' "$OUT")" -ge 2 ] || fail 'not all meet again in one block'
 }
@@ -346,9 +323,7 @@ test_seeds_put_others_together() {
     expect 0 bload plan -q -T 20000 --lengths lengths --spare 10% --report spare.json
     is ' 137,' "$(grep '"blocks"' spare.json | cut -d : -f 2)"
     for spare in 10 -1% 101% nan% %; do expect 2 bload plan -T 20000 --lengths lengths --spare=$spare :err 'a percentage from 0% to 100%'; done
-    for other in '--fill paper' '--strategy naive' '--order keep'; do
-        expect 2 bload plan -T 20000 --lengths lengths $other --spare 1% :err '--spare'
-    done
+    for other in '--fill paper' '--strategy naive' '--order keep'; do expect 2 bload plan -T 20000 --lengths lengths $other --spare 1% :err '--spare'; done
 }
 
 test_groups_never_share_a_block() {
@@ -366,8 +341,7 @@ test_epochs_differ_in_all_but_their_size() {
     is 1 "$(for k in 1 2 3; do tail -n 1 plan-0000$k.tsv | cut -f 1; done | sort -u | wc -l)"
     cmp -s plan-00001.tsv plan-00002.tsv && fail 'the same plan twice'
     expect 0 bload plan -q -T 64 --lengths lengths --epochs 3 --seed 5 -o plan.tsv
-    expect 0 bload plan -q -T 64 --lengths lengths --seed 6
-    cmp "$OUT" plan-00002.tsv
+    expect 0 bload plan -q -T 64 --lengths lengths --seed 6 :out-as plan-00002.tsv
     expect 2 bload plan -T 64 --lengths lengths --epochs 2 :err 'several plans need -o FILE'
 }
 

@@ -92,8 +92,7 @@ test_where_it_goes() {
     seq 1 20 >lengths
     expect 0 bload plan -q -T 64 --lengths lengths -o plan.tsv --plot -
     cp "$OUT" by-stdout.svg
-    expect 0 bload plan -q -T 64 --lengths lengths --plot plan.svg
-    same plan.tsv "$OUT"
+    expect 0 bload plan -q -T 64 --lengths lengths --plot plan.svg :out-as plan.tsv
     same plan.svg by-stdout.svg
     expect 2 bload plan -T 64 --lengths lengths --plot - :err-is 'bload: plan: --plot - needs -o FILE: else standard output has the plan'
     expect 2 bload plan -T 64 --lengths lengths -o same --plot same :err-is 'bload: plan: --plot same: another output goes there too'

@@ -10,9 +10,7 @@ slow() {
 }
 
 # scan_slowly SECONDS OPTION...: scans it.
-scan_slowly() {
-    slow "$1" | bload scan - --kind text --tokenizer bytes -j 2 -o t.tsv "${@:2}"
-}
+scan_slowly() { slow "$1" | bload scan - --kind text --tokenizer bytes -j 2 -o t.tsv "${@:2}"; }
 
 # A script of a job in the background, whose signals are not ignored; sets pid. Its stderr comes to the file said.
 start() {
@@ -116,9 +114,7 @@ videos() {
 }
 
 # widest SCREEN: columns of the widest drawing of the bar.
-widest() {
-    sed -n 's/^\x1b\[K//p' "$1" | wc -L
-}
+widest() { sed -n 's/^\x1b\[K//p' "$1" | wc -L; }
 
 test_the_width_is_followed() {
     local pack=("$BLOAD" pack -q --progress bar v --size 640x360 -T longest -j 1)
@@ -137,20 +133,14 @@ test_the_width_is_followed() {
 ask() {
     local i
     kill -USR2 "$pid"
-    for ((i = 0; i < 50; i++)); do
-        [ "$(grep -c '%' said)" -lt "$1" ] || return 0
-        sleep 0.1
-    done
+    for ((i = 0; i < 50; i++)); do [ "$(grep -c '%' said)" -lt "$1" ] || return 0; sleep 0.1; done
     fail "no answer: $(cat said)"
 }
 
 # at_work PATTERN: waits until a file of that pattern shows that the job is at work.
 at_work() {
     local i
-    for ((i = 0; i < 100; i++)); do
-        ! compgen -G "$1" >/dev/null || break
-        sleep 0.1
-    done
+    for ((i = 0; i < 100; i++)); do ! compgen -G "$1" >/dev/null || break; sleep 0.1; done
     sleep 0.3
 }
 
@@ -201,12 +191,9 @@ test_sigusr1_ends_a_run_as_before() {
 }
 
 test_messages_stand_beside_the_bar() {
-    local i status=0
-    mkdir v
-    cp "$(fixture h264-hd-400.mp4)" v/b.mp4
+    fixtures v h264-hd-400.mp4=b.mp4
     for i in 1 2 3; do echo no >"v/c$i.mp4"; done
-    on_terminal 100 "$BLOAD" pack v --count decode --size 64x36 -T longest -o d -j 1 || status=$?
-    is 3 $status
+    expect 3 on_terminal 100 "$BLOAD" pack v --count decode --size 64x36 -T longest -o d -j 1
     grep -q 'scan \[.* [0-9]* %, 0 of 4 files' screen || fail "$(cat -v screen)"
     ! sed 's/^\x1b\[K//' screen | grep 'bload: ' | grep -v '^bload: ' || fail "$(cat -v screen)"
 }

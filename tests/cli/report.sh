@@ -33,8 +33,7 @@ test_media() {
     mkdir v v/more
     cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" "$(fixture damaged-30.mp4)" v
     cp "$(fixture ffv1-9.mkv)" "$(fixture h264-1.mp4)" v/more
-    echo text >v/text.mp4
-    expect 3 bload pack -q v --size 16x16 --fps 30 --where 'length > 1' -T longest -o d
+    given v/text.mp4 'text\n' expect 3 bload pack -q v --size 16x16 --fps 30 --where 'length > 1' -T longest -o d
     bload info --json d >info.json
     paged d info.json
     grep -qF '<td class="w">left out by --where length &gt; 1</td>' page.html || fail 'not dropped'
@@ -147,8 +146,7 @@ test_what_is_refused() {
 test_where_it_goes() {
     lines_packed 64 d
     expect 0 bload report d -o page.html
-    expect 0 bload report d
-    same page.html "$OUT"
+    expect 0 bload report d :out-as page.html
     expect 1 bload report d -o /dev/full :err 'cannot write /dev/full: No space left on device'
     expect 1 sh -c '"$BLOAD" report d >/dev/full' :err 'No space left on device'
 }
@@ -200,8 +198,7 @@ END
 
 # Lost is what is in no block.
 test_what_is_in_blocks_is_not_lost() {
-    printf '1234567890123\n12345\n123\n' >old.txt
-    printf '1\n' >new.txt
+    put old.txt '1234567890123\n12345\n123\n' new.txt '1\n'
     expect 0 bload pack -q old.txt --tokenizer bytes --documents line -T 10 --oversize split -o d
     is "split 1 sequence is in parts
 deleted 0, split into parts 1, dropped 0, left out by request 0" "$(lost_of d)"

@@ -1,20 +1,16 @@
 # bload scan: what it finds, in which order, and what it says about what it cannot use.
-# shellcheck shell=bash disable=SC2317,SC2086
+# shellcheck shell=bash disable=SC2317,SC2086,SC2154
 
 # A folder with a little of everything.
 folder() {
     mkdir -p v/sub
-    cp "$(fixture h264-30.mp4)" v/b10.mp4
-    cp "$(fixture mpeg4-40.avi)" v/b2.avi
-    cp "$(fixture audio.mp4)" v/sound.mp4
-    cp "$(fixture cover.mp4)" v/cover.mp4
+    fixtures v h264-30.mp4=b10.mp4 mpeg4-40.avi=b2.avi audio.mp4=sound.mp4 cover.mp4=cover.mp4
     cp "$(fixture vp9-24.webm)" v/sub/C.WEBM
     cp "$(fixture h264-1.mp4)" v/.hidden.mp4
     : >v/empty.mp4
     head -c 5000 "$BLOAD_ROOT/LICENSE" >v/garbage.mkv
     ln -s nowhere v/dangling.mp4
-    echo x >v/readme.txt
-    echo x >v/noext
+    put v/readme.txt 'x\n' v/noext 'x\n'
 }
 
 test_a_folder() {
@@ -38,31 +34,19 @@ END
     err_has 'bload: skipped empty.mp4: empty file' 'bload: skipped garbage.mkv: ' 'bload: skipped sound.mp4: no video stream (audio only)'
     err_has 'bload: 8 files: 3 sequences of 94 steps; 5 skipped' 'bload: ignored in folders: 1 .txt, 1 hidden, 1 no extension'
     is 'cover art only, no video stream' "$(field reason 3 <"$OUT")"
+    # The same from any number of threads.
+    for jobs in 1 2 16; do
+        cp "$OUT" one
+        expect 3 bload scan -q -j$jobs v :out-as one
+    done
 }
 
 test_quiet_silences_the_summary_and_not_the_faults() {
     folder
-    expect 3 bload scan -q v
+    expect 3 bload scan -q v :err-count 5 '^bload: skipped'
     is 5 "$(wc -l <"$ERR")"
-    is 5 "$(grep -c '^bload: skipped' "$ERR")"
     rm v/cover.mp4 v/dangling.mp4 v/empty.mp4 v/garbage.mkv v/sound.mp4
     expect 0 bload scan --quiet v :err-is ''
-}
-
-test_the_table_is_no_directory() {
-    folder
-    mkdir d
-    expect 2 bload scan v -o d :err-is 'bload: scan: -o d is a directory: a file is expected (--task i/N puts a part into a directory)' :out-is ''
-}
-
-test_the_same_table_from_any_number_of_threads() {
-    folder
-    expect 3 bload scan -q -j1 v
-    cp "$OUT" one
-    for jobs in 2 16; do
-        expect 3 bload scan -q -j$jobs v
-        same one "$OUT"
-    done
 }
 
 # So many that workers get several at a time: rows that are held for their form, faults and what is left out among them.
@@ -83,12 +67,11 @@ END
     : >in/001.npy
     ln -s nowhere in/040.npy
     expect 3 bload scan -j 1 "${kind[@]}"
-    cp "$OUT" one
     cp "$ERR" messages
+    cp "$OUT" one
     is '1 dropped 630 ok 9 skipped' "$(field status <one | sort | uniq -c | xargs)"
     for jobs in 2 8; do
-        expect 3 bload scan -j $jobs "${kind[@]}"
-        same one "$OUT"
+        expect 3 bload scan -j $jobs "${kind[@]}" :out-as one
         err_is <messages
         expect 3 bload scan -q --task 0/2 -o d$jobs -j $jobs "${kind[@]}"
         expect 3 bload scan -q --task 1/2 -o d$jobs -j $jobs "${kind[@]}"
@@ -104,10 +87,7 @@ test_every_codec() {
         mjpeg-10.avi ffv1-9.mkv rotated-12.mp4 vfr-20.mp4 sound-30.mp4; do
         frames=${name##*-}
         file=$(fixture $name)
-        for count in packets decode; do
-            expect 0 bload scan -q --count $count "$file"
-            is "${frames%.*}" "$(field length <"$OUT")"
-        done
+        for count in packets decode; do expect 0 bload scan -q --count $count "$file" :column length "${frames%.*}"; done
     done
 }
 
@@ -129,12 +109,10 @@ test_extensions_of_folders() {
         expect 0 bload scan -q "$name"
         is '1 ok' "$(field length <"$OUT") $(field status <"$OUT")"
     done
-    mkdir sound
-    cp "$(fixture tone-8000.wav)" sound/x.weba
+    fixtures sound tone-8000.wav=x.weba
     expect 0 bload scan -q sound :column kind audio
     for name in avif heic mif1; do printf '\0\0\0\x14ftyp%s\0\0\0\0mif1\0\0\0\x8free' $name >picture.$name; done
-    expect 3 bload scan -q --kind video picture.avif picture.heic picture.mif1
-    is 3 "$(grep -c 'a picture, no video or sound (HEIC or AVIF)' "$OUT")"
+    expect 3 bload scan -q --kind video picture.avif picture.heic picture.mif1 :out-count 3 'a picture, no video or sound (HEIC or AVIF)'
 }
 
 test_globs() {
@@ -145,18 +123,14 @@ test_globs() {
     cp v/b2.avi 'a[1]/x.avi'
     expect 0 bload scan -q 'a[1]' :column id x.avi
     expect 0 bload scan -q 'a[1]/x.avi'
-    printf 'sources: ["x.*"]\n' >'a[1]/set.yaml'
-    expect 0 bload scan -q -c 'a[1]/set.yaml' :column id x.avi
+    given 'a[1]/set.yaml' 'sources: ["x.*"]\n' expect 0 bload scan -q -c 'a[1]/set.yaml' :column id x.avi
 }
 
 # ** descends. What lies in a folder that matches, too, is found once.
 test_globs_that_descend() {
     mkdir -p v/s/t v/.hidden
     for name in a s/b s/t/c .hidden/d; do cp "$(fixture h264-1.mp4)" v/$name.mp4; done
-    while IFS='|' read -r glob ids; do
-        expect 0 bload scan -q --kind video "$glob"
-        is "$ids" "$(field id <"$OUT" | xargs)"
-    done <<'END'
+    while IFS='|' read -r glob ids; do expect 0 bload scan -q --kind video "$glob" :column id "$ids"; done <<'END'
 v/**/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
 **/*.mp4|v/a.mp4 v/s/b.mp4 v/s/t/c.mp4
 ./**/c.mp4|./v/s/t/c.mp4
@@ -170,8 +144,7 @@ v/**/[st]|v/s/b.mp4 v/s/t/c.mp4
 v/**.mp4|v/a.mp4
 v/{a,**/c}.mp4|v/a.mp4 v/s/t/c.mp4
 END
-    expect 0 bload scan -q --kind video "$PWD/v/**/c.mp4"
-    is "$PWD/v/s/t/c.mp4" "$(field id <"$OUT")"
+    expect 0 bload scan -q --kind video "$PWD/v/**/c.mp4" :column id "$PWD/v/s/t/c.mp4"
     printf 'sources: ["../**/*.mp4"]\nkind: video\n' >v/.hidden/set.yaml
     expect 0 bload scan -q -c v/.hidden/set.yaml :column id '../a.mp4 ../s/b.mp4 ../s/t/c.mp4'
     # Folders with the names of videos; links.
@@ -187,18 +160,14 @@ END
 
 test_lists() {
     folder
-    printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
-    expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4 v/sub/C.WEBM'
-    printf '\357\273\277v/b10.mp4\r\nv/b2.avi\r\n' >list
-    expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4'
-    printf 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' >list
-    expect 2 bload scan @nolist :err-is 'bload: scan: cannot open the list nolist: No such file or directory'
+    given list 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4 v/sub/C.WEBM'
+    given list '\357\273\277v/b10.mp4\r\nv/b2.avi\r\n' expect 0 bload scan -q @list :column id 'v/b2.avi v/b10.mp4'
+    given list 'v/b10.mp4\n\nv/sub/C.WEBM\nv/b2.avi' expect 2 bload scan @nolist :err-is 'bload: scan: cannot open the list nolist: No such file or directory'
     cp "$OUT" none
     # Of standard input, and as find -print0 writes them: a name may hold anything then.
     cp v/b2.avi $'v/two\nlines\r'
     for end in '\n' '\0'; do printf "v/b10.mp4${end}v/sub/C.WEBM$end" | expect 0 bload scan -q @- :column id 'v/b10.mp4 v/sub/C.WEBM'; done
-    find v -name 'two*' -print0 | expect 0 bload scan -q @-
-    is 'v/two\nlines\r' "$(field id <"$OUT")"
+    find v -name 'two*' -print0 | expect 0 bload scan -q @- :column id 'v/two\nlines\r'
     find v -name 'b*' -print0 >list
     expect 0 bload pack -q @list --size 32x32 -T longest -o d :made id 'v/b2.avi v/b10.mp4'
     # Who gives the list itself is told of @-.
@@ -216,15 +185,13 @@ test_lists() {
 test_each_folder_says_what_it_is_about() {
     mkdir -p v w docs
     cp "$(fixture h264-30.mp4)" v/a.mp4
-    cp "$(fixture h264-1.mp4)" w/b.mp4
-    cp "$(fixture sound-30.mp4)" w/x.ac3
+    fixtures w h264-1.mp4=b.mp4 sound-30.mp4=x.ac3
     printf '{"text": "a"}\n' | tee docs/1.jsonl >docs/2.jsonl
     echo words | tee v/README.txt >w/README.txt
     # Documents that are a source of their own are not what lies beside the videos of another one.
     expect 2 bload scan v docs :out-is ''
     err_is <<<'bload: scan: sources of several kinds (1 video: v/a.mp4, 2 text such as docs/1.jsonl): choose one with --kind'
-    printf 'sources: [v, docs]\nT: 30\n' >set.yaml
-    printf 'v\ndocs\n' >list
+    put set.yaml 'sources: [v, docs]\nT: 30\n' list 'v\ndocs\n'
     for source in -cset.yaml @list '[vd]*'; do expect 2 bload pack "$source" -T 30 -o d; done
     expect 0 bload scan --kind video v docs :column id a.mp4 :err 'bload: docs: no input in that folder' 'bload: ignored in folders: 2 .jsonl, 1 .txt'
     # The one that is another kind is named, and what is no input has no id.
@@ -235,8 +202,7 @@ test_each_folder_says_what_it_is_about() {
 }
 
 test_folders_that_cannot_be_walked_through() {
-    mkdir v
-    cp "$(fixture h264-1.mp4)" v/a.mp4
+    fixtures v h264-1.mp4=a.mp4
     rm --version 2>/dev/null | grep -q GNU || skip 'rm reaches no folders as deep as these'
     # So deep that no path leads there, in more folders than may be open.
     python3 - "$(fixture h264-1.mp4)" <<'END'
@@ -283,12 +249,9 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     cp "$(fixture h264-30.mp4)" v/a.mp4
     cp "$(fixture vp9-24.webm)" v/sub/b.webm
     cp "$(fixture mpeg4-40.avi)" v/c.avi
-    echo none >v/bad.mp4
-    printf '\357\273\277bad.mp4\r\n\nsub/b.webm\n' >list
-    expect 0 bload scan --exclude @list --exclude c.avi --exclude nothing v
-    cp "$OUT" t.tsv
-    is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' \
-        "$(cut -f 1,2,6 t.tsv | tail -n +2 | tr '\t\n' ' ,' | sed 's/,$//')"
+    put v/bad.mp4 'none\n' list '\357\273\277bad.mp4\r\n\nsub/b.webm\n'
+    expect 0 bload scan --exclude @list --exclude c.avi --exclude nothing v -o t.tsv
+    is 'a.mp4 30 ok,bad.mp4 0 dropped,c.avi 0 dropped,sub/b.webm 0 dropped' "$(cut -f 1,2,6 t.tsv | tail -n +2 | tr '\t\n' ' ,' | sed 's/,$//')"
     is 'left out by --exclude' "$(field reason 2 <t.tsv)"
     err_has 'bload: 4 files: 1 sequence of 30 steps' 'bload: left out by --exclude: 3' 'bload: --exclude nothing: no sequence has that id'
     # However it is said, it is the same dataset, whole, and gone on with; another one is another.
@@ -307,15 +270,11 @@ test_what_is_excluded_is_a_row_that_is_dropped() {
     expect 0 bload pack -c set.yaml --repair -o yaml
     # By tasks, and of a table that was made before.
     for i in 1 0; do expect 0 bload scan -q v --exclude @list --exclude c.avi --task $i/2 -o tasks; done
-    for i in 1 0; do expect 0 bload pack -q v "${size[@]}" --exclude @list --exclude c.avi --task $i/2 -o tasks; done
-    expect 0 bload finish -q tasks
-    same flags/manifest.json tasks/manifest.json
-    expect 3 bload scan -q v
-    cp "$OUT" all.tsv
-    expect 0 bload pack "${size[@]}" --sequences all.tsv --exclude @list --exclude c.avi --exclude nothing -o table
+    in_tasks 2 v "${size[@]}" --exclude @list --exclude c.avi -o tasks :same-in flags manifest.json
+    expect 3 bload scan -q v -o all.tsv
+    expect 0 bload pack "${size[@]}" --sequences all.tsv --exclude @list --exclude c.avi --exclude nothing -o table :same-in flags shards.tsv
     err_has 'bload: --exclude nothing: no sequence has that id'
     cmp <(cut -f 1,2,6,7 flags/sequences.tsv) <(cut -f 1,2,6,7 table/sequences.tsv)
-    same flags/shards.tsv table/shards.tsv
     expect 2 bload scan v --exclude @none :err 'cannot open none: No such file or directory'
     expect 2 bload scan v --exclude ''
 }
@@ -324,8 +283,7 @@ test_documents_are_excluded_one_by_one_or_by_their_file() {
     mkdir d
     printf '{"text": "aaa"}\n{"text": "bb"}\n{"text": "c"}\n' | tee d/1.jsonl >d/2.jsonl
     local -a bytes=(--tokenizer bytes -T 9 --exclude 1.jsonl --exclude '2.jsonl#16')
-    expect 0 bload scan -q d --tokenizer bytes
-    cp "$OUT" t.tsv
+    expect 0 bload scan -q d --tokenizer bytes -o t.tsv
     expect 0 bload pack d "${bytes[@]}" -o a :err 'bload: left out by --exclude: 4'
     is '3 1' "$(awk -F '\t' '$6 == "ok" { print $2 }' a/sequences.tsv | xargs)"
     expect 0 bload pack -q --sequences t.tsv "${bytes[@]}" -o b :same-in a sequences.tsv :same-in a shards.tsv
@@ -337,10 +295,8 @@ test_ids_that_come_twice_are_named_with_their_places() {
     cp "$(fixture h264-1.mp4)" v/a.mp4
     cp v/a.mp4 w
     printf 'w\nv/a.mp4\n\nv/a.mp4\n' >list
-    expect 2 bload scan @list
-    err_is <<<'bload: scan: two inputs have the id "v/a.mp4": v/a.mp4 (list:2) and v/a.mp4 (list:4) (the same file: name it once)'
-    printf 'w' >list
-    expect 2 bload scan v @list :err-is 'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
+    expect 2 bload scan @list :err-is 'bload: scan: two inputs have the id "v/a.mp4": v/a.mp4 (list:2) and v/a.mp4 (list:4) (the same file: name it once)'
+    given list 'w' expect 2 bload scan v @list :err-is 'bload: scan: two inputs have the id "a.mp4": v/a.mp4 and w/a.mp4 (list:1) (name a folder above both)'
     given set.yaml 'sources:\n- w\n- path: v\n' expect 2 bload scan set.yaml
     err_is <<<'bload: scan: two inputs have the id "a.mp4": w/a.mp4 (set.yaml:2) and v/a.mp4 (set.yaml:3) (name a folder above both)'
 }
@@ -382,16 +338,10 @@ test_links_are_followed() {
     ln -s ../other/x.mp4 v/link.mp4
     ln -s ../other v/folder
     expect 0 bload scan -q v :column id 'folder/x.mp4 link.mp4'
-}
-
-test_a_link_that_leads_back_ends() {
-    mkdir v
-    cp "$(fixture h264-1.mp4)" v/x.mp4
-    ln -s . v/loop
-    status=0
-    timeout 20 "$BLOAD" scan -q v >"$OUT" 2>"$ERR" || status=$?
-    [ $status != 124 ] || fail 'it goes round for ever'
-    [ $status -lt 128 ] || fail "status $status"
+    # A link that leads back ends.
+    fixtures w h264-1.mp4=x.mp4
+    ln -s . w/loop
+    timeout 20 "$BLOAD" scan -q w >"$OUT" 2>"$ERR" || [ $? -lt 124 ] || fail 'it goes round for ever, or dies'
 }
 
 test_sampling() {
@@ -400,6 +350,10 @@ test_sampling() {
     expect 0 bload scan -q --fps 5 "$file" :column length 6 :column sampling fps=5
     expect 0 bload scan -q --fps 50 "$file" :column length 60
     expect 2 bload scan --fps 5 --stride 2 "$file"
+    # HDR is skipped unless it is asked for.
+    file=$(fixture hlg-6.mp4)
+    expect 3 bload scan -q "$file" :column status skipped :err HLG
+    expect 0 bload scan -q --hdr clip "$file" :column length 6
 }
 
 # The lengths that the ffmpeg command gives with its filter.
@@ -414,17 +368,12 @@ test_fps_is_ffmpegs_filter() {
     done
 }
 
-test_hdr_is_skipped_unless_asked_for() {
-    file=$(fixture hlg-6.mp4)
-    expect 3 bload scan -q "$file" :column status skipped :err HLG
-    expect 0 bload scan -q --hdr clip "$file" :column length 6
-}
-
 test_output_appears_when_it_is_complete() {
     folder
     expect 3 bload scan -q v -o table.tsv :out-is ''
     is 9 "$(wc -l <table.tsv)"
     is 'table.tsv v' "$(echo *)"
+    expect 2 bload scan v -o v :err-is 'bload: scan: -o v is a directory: a file is expected (--task i/N puts a part into a directory)' :out-is ''
     expect 1 bload scan -q v -o nodir/table.tsv :err 'cannot open the directory nodir: No such file or directory'
     mkfifo pipe
     cat pipe >through &
@@ -435,8 +384,7 @@ test_output_appears_when_it_is_complete() {
 
 test_a_yaml_file_for_sources() {
     folder
-    mkdir config
-    printf 'sources:\n  - ../v/b2.avi\n  - path: ../v/sub\n    kind: video\nstride: 3\n' >config/set.yaml
+    put config/set.yaml 'sources:\n  - ../v/b2.avi\n  - path: ../v/sub\n    kind: video\nstride: 3\n'
     expect 0 bload scan -q config/set.yaml :column length '14 8'
     expect 0 bload scan -q -c config/set.yaml --stride 1 :column length '40 24'
 }
@@ -469,8 +417,7 @@ test_shared_media_counts() {
 }
 
 test_the_summary_as_json() {
-    mkdir v
-    cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" v
+    fixtures v h264-30.mp4 mpeg4-40.avi
     : >v/empty.mp4
     for i in 1 2 3 4; do echo no >v/bad$i.mp4; done
     expect 3 bload scan v --exclude mpeg4-40.avi -o t.tsv --json :err 'bload: next: bload plan -T N t.tsv'
@@ -504,8 +451,7 @@ assert made["reasons"][0]["rows"] == 17 and made["reasons"][0]["status"] == "dro
 test_json_needs_a_table_in_a_file() {
     cp "$(fixture h264-1.mp4)" x.mp4
     for flags in '' '-o -'; do
-        expect 2 bload scan x.mp4 --json $flags
-        err_is <<<'bload: scan: --json prints on standard output, where the table goes: name a file for that, -o FILE'
+        expect 2 bload scan x.mp4 --json $flags :err-is 'bload: scan: --json prints on standard output, where the table goes: name a file for that, -o FILE'
         out_is </dev/null
     done
     mkfifo pipe

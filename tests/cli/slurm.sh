@@ -2,15 +2,18 @@
 # Slurm's commands. tests/slurm has the real ones.
 # shellcheck shell=bash disable=SC2317
 
-# tool NAME: an executable of that name in a PATH of the test's own, from the text on stdin.
+# tool NAME: an executable of that name in a PATH of the test's own, from the text on stdin: of sh, where the text names no other.
 tool() {
-    mkdir -p "$SCRATCH/bin"
-    cat >"$SCRATCH/bin/$1"
+    local text
+    text=$(cat)
+    [[ $text = '#!'* ]] || text=$'#!/bin/sh\n'$text
+    put "$SCRATCH/bin/$1" ''
+    echo "$text" >"$SCRATCH/bin/$1"
     chmod +x "$SCRATCH/bin/$1"
 }
 
-# Stand-ins: sbatch notes how it was called and gives numbers; squeue says what lies in $SCRATCH/queue. Neither knows more. Three clips, each
-# a shard of its own, and the file that packs them.
+# Stand-ins: sbatch notes how it was called, as "NUMBER STAGE[ARRAY]+OFFSET DEPENDENCIES", and gives numbers; squeue says what lies in
+# $SCRATCH/queue. Neither knows more. Three clips, each a shard of its own, and the file that packs them.
 setup() {
     export PATH=$SCRATCH/bin:/usr/bin:/bin SCRATCH
     tool sbatch <<'END'
@@ -18,48 +21,38 @@ setup() {
 number=$(($(cat "$SCRATCH/number" 2>/dev/null || echo 100) + 1))
 [ ! -e "$SCRATCH/full-at-$number" ] || { echo 'sbatch: error: QOSMaxSubmitJobPerUserLimit' >&2; exit 1; }
 echo $number >"$SCRATCH/number"
-words=()
-for word; do
-    case $word in
-    --parsable | --kill-on-invalid-dep=yes) words+=("${word:2:1}") ;;
-    */*.sh) words+=("${word##*/}") ;;
-    *) words+=("$word") ;;
-    esac
+[ "$1 $2" = '--parsable --kill-on-invalid-dep=yes' ] || exit 1
+array= after=
+for word in "${@:3:$# - 4}"; do
+    case $word in --array=*) array="[${word#*=}]" ;; --dependency=*) after+=" ${word#*=}" ;; *) after+=" $word" ;; esac
 done
-echo "$number: ${words[*]}" >>"$SCRATCH/calls"
+stage=$(basename "${*: -2:1}" .sh)
+echo "$number $stage$array+${*: -1}${after//after/}" | sed 's/+0\>//' >>"$SCRATCH/calls"
 env | grep '^SLURM_[A-Z_]*=x' >>"$SCRATCH/inherited"
 echo "$number${SBATCH_CLUSTERS:+;$SBATCH_CLUSTERS}"
 END
-    tool squeue <<'END'
-#!/bin/sh
-echo "squeue $*" >>"$SCRATCH/asked"
-cat "$SCRATCH/queue" 2>/dev/null
-exit "$(cat "$SCRATCH/squeue-status" 2>/dev/null || echo 0)"
-END
-    tool scancel <<'END'
-#!/bin/sh
-echo "scancel $*" >>"$SCRATCH/calls"
-END
-    tool scontrol <<'END'
-#!/bin/sh
-echo "scontrol $*" >>"$SCRATCH/asked"
-case $1 in show) cat "$SCRATCH/configuration" ;; esac
-END
+    tool squeue <<<'echo "squeue $*" >>"$SCRATCH/asked"; cat "$SCRATCH/queue" 2>/dev/null; exit "$(cat "$SCRATCH/squeue-status" 2>/dev/null || echo 0)"'
+    tool scancel <<<'echo "scancel $*" >>"$SCRATCH/calls"'
+    tool scontrol <<<'echo "scontrol $*" >>"$SCRATCH/asked"; [ "$1" != show ] || cat "$SCRATCH/configuration"'
     echo 'MaxArraySize            = 1001' >"$SCRATCH/configuration"
     mkdir -p clips
     for name in a b c; do ln -sf "$(fixture h264-1.mp4)" clips/$name.mp4; done
     printf 'sources: [clips]\nT: longest\nsize: 16x16\nshard-size: 1K\n' >set.yaml
 }
 
-# What is called is what stands on stdin, and is forgotten.
+# calls_are CALL...: what was called is this, and is forgotten.
 calls_are() {
     touch "$SCRATCH/calls"
-    diff -u --label expected --label calls - "$SCRATCH/calls"
+    diff -u --label expected --label calls <([ $# = 0 ] || printf '%s\n' "$@") "$SCRATCH/calls"
     rm "$SCRATCH/calls"
 }
 
-submit() {
-    expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
+submit() { expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit; }
+
+# submits CALL...: and that calls these.
+submits() {
+    submit
+    calls_are "$@"
 }
 
 # A dataset in the making that has all its shards but those named, as pack --task leaves it.
@@ -78,26 +71,12 @@ packed_without() {
 }
 
 test_a_chain_is_written_and_submitted_in_order() {
-    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err "bload: scan        3 tasks: 3 to submit" "bload: plan        1 task:  1 to submit"
+    expect 0 bload slurm -c set.yaml -o out --tasks 3 :err "bload: scan        3 tasks: 3 to submit" "bload: plan        1 task:  1 to submit" :out-is ''
     err_has "bload: sh $PWD/out.slurm/submit.sh submits them, or this command with --submit"
-    out_is </dev/null
     is 'configuration finish.sh lock logs pack.sh plan.sh scan.sh submit.sh task.sh verify.sh' "$(files out.slurm | xargs)"
     [ ! -e "$SCRATCH/calls" ] || fail "submitted without being asked"
-    submit
-    calls_are <<'END'
-101: p k --array=0-2 scan.sh 0
-102: p k --dependency=afterany:101 plan.sh 0
-103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterany:103,afterok:102 finish.sh 0
-105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
-END
-    diff - out.slurm/jobs <<'END'
-scan 101 0
-plan 102 0
-pack 103 0
-finish 104 0
-verify 105 0
-END
+    submits '101 scan[0-2]' '102 plan any:101' '103 pack[0-2] ok:102' '104 finish any:103,ok:102' '105 verify[0-2] ok:104'
+    is 'scan 101 0 plan 102 0 pack 103 0 finish 104 0 verify 105 0' "$(xargs <out.slurm/jobs)"
     err_has 'submitted pack: job 103' "bload: bload status out shows the progress; logs are in $PWD/out.slurm/logs"
     [ ! -e out ] || fail "the dataset's directory was touched"
 }
@@ -119,12 +98,9 @@ test_scripts_are_what_shells_and_sbatch_read() {
     quoted=${PWD//%/%%}
     grep -qFx "#SBATCH \"--output=${quoted//\"/\\\"}/an out.slurm/logs/pack-%A_%a.log\"" 'an out.slurm/pack.sh'
     grep -qFx "#SBATCH \"--output=${quoted//\"/\\\"}/an out.slurm/logs/plan-%j.log\"" 'an out.slurm/plan.sh'
-    grep -q '^101 scan\|^105: .*verify.sh 0' "$SCRATCH/calls"
+    grep -q '^105 verify' "$SCRATCH/calls"
     # What the scripts call has the names unchanged.
-    tool stand-in <<'END'
-#!/bin/sh
-printf '<%s>' "$@" >"$SCRATCH/arguments"
-END
+    tool stand-in <<<'printf "<%s>" "$@" >"$SCRATCH/arguments"'
     sed -i "s|^program=.*|program='$SCRATCH/bin/stand-in'|" 'an out.slurm/task.sh'
     (cd / && SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 SLURM_CPUS_ON_NODE=5 sh "$OLDPWD/an out.slurm/scan.sh" 0) 2>"$ERR"
     is "<scan><-c><set it's.yaml><--task><2/3><-j><5><-o><$PWD/an out>" "$(cat "$SCRATCH/arguments")"
@@ -152,52 +128,35 @@ test_mistakes_are_told_at_once() {
     expect 2 bload slurm -c set.yaml -o out :err-is 'bload: slurm: --tasks N must be given: into how many tasks the work is divided'
     expect 2 bload slurm -c set.yaml -o out --tasks 0
     expect 2 bload slurm -c absent.yaml -o out --tasks 3
-    # refuse STATUS MESSAGE, with the file's text on stdin.
-    refuse() {
-        cat >bad.yaml
-        expect "$1" bload slurm -c bad.yaml -o out --tasks 3 :err "$2"
-    }
-    refuse 2 'bad.yaml:1:1: unknown key "sise": did you mean size?' <<<'sise: 5x5'
-    refuse 2 'slurm: -T must be given' <<<'sources: [clips]'
-    refuse 2 'bad.yaml names no sources' <<<'T: 5'
-    refuse 2 'absent: No such file or directory' <<<'{sources: [absent], T: 5}'
     mkdir empty
-    refuse 1 'no inputs' <<<'{sources: [empty], T: 5}'
-    refuse 2 'a job has no standard input to pack' <<<'{sources: [-], T: 5, kind: text}'
-    refuse 2 '--encode jpeg or --compress, not both' <<<'{sources: [clips], T: 5, encode: jpeg, compress: zstd}'
-    refuse 2 '--seed has no meaning in a store' <<<'{sources: [clips], store: true, seed: 1}'
-    refuse 2 '-T auto is for a store' <<<'{sources: [clips], T: auto}'
-    refuse 2 'bload slurm scans and plans by itself' <<<'{sources: [clips], T: 5, sequences: a.tsv}'
+    while IFS='|' read -r status text message; do given bad.yaml "$text" expect "$status" bload slurm -c bad.yaml -o out --tasks 3 :err "$message"; done <<'END'
+2|sise: 5x5|bad.yaml:1:1: unknown key "sise": did you mean size?
+2|sources: [clips]|slurm: -T must be given
+2|T: 5|bad.yaml names no sources
+2|{sources: [absent], T: 5}|absent: No such file or directory
+1|{sources: [empty], T: 5}|no inputs
+2|{sources: [-], T: 5, kind: text}|a job has no standard input to pack
+2|{sources: [clips], T: 5, encode: jpeg, compress: zstd}|--encode jpeg or --compress, not both
+2|{sources: [clips], store: true, seed: 1}|--seed has no meaning in a store
+2|{sources: [clips], T: auto}|-T auto is for a store
+2|{sources: [clips], T: 5, sequences: a.tsv}|bload slurm scans and plans by itself
+END
     [ ! -e out.slurm ] || fail "something was written"
 }
 
 test_arrays_are_as_large_as_the_cluster_takes() {
     printf 'MaxArraySize            = 4\nSchedulerParameters     = defer\n' >"$SCRATCH/configuration"
     expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --at-once 2 --submit
-    calls_are <<'END'
-101: p k --array=0-3%2 scan.sh 0
-102: p k --array=0-3%2 scan.sh 4
-103: p k --array=0-1%2 scan.sh 8
-104: p k --dependency=afterany:101,afterany:102,afterany:103 plan.sh 0
-105: p k --dependency=afterok:104 --array=0-3%2 pack.sh 0
-106: p k --dependency=afterok:104 --array=0-3%2 pack.sh 4
-107: p k --dependency=afterok:104 --array=0-1%2 pack.sh 8
-108: p k --dependency=afterany:105,afterany:106,afterany:107,afterok:104 finish.sh 0
-109: p k --dependency=afterok:108 --array=0-3%2 verify.sh 0
-110: p k --dependency=afterok:108 --array=0-3%2 verify.sh 4
-111: p k --dependency=afterok:108 --array=0-1%2 verify.sh 8
-END
+    calls_are '101 scan[0-3%2]' '102 scan[0-3%2]+4' '103 scan[0-1%2]+8' '104 plan any:101,any:102,any:103' '105 pack[0-3%2] ok:104' \
+        '106 pack[0-3%2]+4 ok:104' '107 pack[0-1%2]+8 ok:104' '108 finish any:105,any:106,any:107,ok:104' '109 verify[0-3%2] ok:108' \
+        '110 verify[0-3%2]+4 ok:108' '111 verify[0-1%2]+8 ok:108'
     # Element 1 of the second array is task 5 in the queue, and in the script.
-    printf '102_1 RUNNING None\n' >"$SCRATCH/queue"
-    expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --array-size 6 --submit
-    grep -qx '112: p k --array=0-4 scan.sh 0' "$SCRATCH/calls"
-    grep -qx '113: p k --array=0-3 scan.sh 6' "$SCRATCH/calls"
-    grep -qx '114: p k --dependency=afterany:102,afterany:112,afterany:113 plan.sh 0' "$SCRATCH/calls"
+    given "$SCRATCH/queue" '102_1 RUNNING None\n' expect 0 bload slurm -q -c set.yaml -o out --tasks 10 --array-size 6 --submit
+    is '112 scan[0-4] 113 scan[0-3]+6 114 plan any:102,any:112,any:113' "$(grep '^11[234] ' "$SCRATCH/calls" | xargs)"
     rm -r out.slurm "$SCRATCH/queue" "$SCRATCH/calls"
     printf 'MaxArraySize            = 1001\nSchedulerParameters     = defer,max_array_tasks=2\n' >"$SCRATCH/configuration"
     submit
-    grep -qx '.*: p k --array=0-1 scan.sh 0' "$SCRATCH/calls"
-    grep -qx '.*: p k --array=0 scan.sh 2' "$SCRATCH/calls"
+    is 'scan[0-1] scan[0]+2' "$(grep scan "$SCRATCH/calls" | cut -d' ' -f2 | xargs)"
     rm -r out.slurm
     echo 'MaxArraySize            = 0' >"$SCRATCH/configuration"
     expect 1 bload slurm -c set.yaml -o out --tasks 3 :err 'this cluster takes no job arrays (MaxArraySize is 0)'
@@ -206,75 +165,38 @@ END
 test_what_is_done_is_not_submitted() {
     mkdir -p out/.bload
     touch out/.bload/scan-00001 out/.bload/scan-00002.part-x out/.bload/scan-task-00000
-    submit
-    calls_are <<'END'
-101: p k --array=0,2 scan.sh 0
-102: p k --dependency=afterany:101 plan.sh 0
-103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterany:103,afterok:102 finish.sh 0
-105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
-END
+    submits '101 scan[0,2]' '102 plan any:101' '103 pack[0-2] ok:102' '104 finish any:103,ok:102' '105 verify[0-2] ok:104'
     touch out/.bload/sequences.tsv
-    submit
-    calls_are <<'END'
-106: p k plan.sh 0
-107: p k --dependency=afterok:106 --array=0-2 pack.sh 0
-108: p k --dependency=afterany:107,afterok:106 finish.sh 0
-109: p k --dependency=afterok:108 --array=0-2 verify.sh 0
-END
+    submits '106 plan' '107 pack[0-2] ok:106' '108 finish any:107,ok:106' '109 verify[0-2] ok:108'
     touch out/.bload/plan.safetensors
-    submit
-    calls_are <<'END'
-110: p k --array=0-2 pack.sh 0
-111: p k --dependency=afterany:110 finish.sh 0
-112: p k --dependency=afterok:111 --array=0-2 verify.sh 0
-END
+    submits '110 pack[0-2]' '111 finish any:110' '112 verify[0-2] ok:111'
     rm -r out
     packed_without 1
     submit
     err_has 'bload: pack        3 tasks: 2 done, 1 to submit'
-    calls_are <<'END'
-113: p k --array=1 pack.sh 0
-114: p k --dependency=afterany:113 finish.sh 0
-115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
-END
+    calls_are '113 pack[1]' '114 finish any:113' '115 verify[0-2] ok:114'
     # A record alone is what a task leaves that is killed before its shard has its name.
     touch out/.bload/shard-00000001.record
-    submit
-    calls_are <<'END'
-116: p k --array=1 pack.sh 0
-117: p k --dependency=afterany:116 finish.sh 0
-118: p k --dependency=afterok:117 --array=0-2 verify.sh 0
-END
+    submits '116 pack[1]' '117 finish any:116' '118 verify[0-2] ok:117'
     cp whole/shards/00000/shard-00000001.safetensors out/shards/00000/
-    submit
-    calls_are <<'END'
-119: p k finish.sh 0
-120: p k --dependency=afterok:119 --array=0-2 verify.sh 0
-END
+    submits '119 finish' '120 verify[0-2] ok:119'
     rm -r out
     mv whole out
     touch out.slurm/verified-00001-of-00003 out.slurm/verified-00000-of-00004
-    submit
-    calls_are <<'END'
-121: p k --array=0,2 verify.sh 0
-END
+    submits '121 verify[0,2]'
     touch out.slurm/verified-00000-of-00003 out.slurm/verified-00002-of-00003
     submit
     err_has 'bload: out is complete and verified: nothing to submit'
-    calls_are </dev/null
+    calls_are
     # Marks of a dataset that was there before say nothing of this one.
     touch -d tomorrow out/manifest.json
-    submit
-    calls_are <<'END'
-122: p k --array=0-2 verify.sh 0
-END
+    submits '122 verify[0-2]'
 }
 
 test_a_share_of_several_shards_is_done_when_all_are() {
     packed_without 2
     expect 0 bload slurm -c set.yaml -o out --tasks 2 --submit :err 'bload: pack        2 tasks: 1 done, 1 to submit'
-    grep -q '101: p k --array=1 pack.sh 0' "$SCRATCH/calls"
+    grep -q '^101 pack\[1\]$' "$SCRATCH/calls"
     rm -r out.slurm
     # More tasks than shards: who has none is done.
     expect 0 bload slurm -c set.yaml -o out --tasks 5 :err 'bload: pack        5 tasks: 4 done, 1 to submit'
@@ -298,89 +220,55 @@ test_what_is_under_way_goes_on() {
     submit
     err_has 'bload: scan        3 tasks: 1 running, 2 in the queue, 1 of them held (scontrol release)'
     err_has 'bload: nothing to submit: 11 tasks are under way (bload status out)'
-    calls_are </dev/null
+    calls_are
     is 'squeue -h -r -t all -o %i %T %r -j 101,102,103,104,105' "$(grep squeue "$SCRATCH/asked")"
     # A task that failed is submitted anew, and so is all that waited for it; what was to come is cancelled.
     sed 's/101_1 PENDING/101_1 FAILED/' <<<"$queue" >"$SCRATCH/queue"
     submit
     err_has 'bload: plan        1 task:  1 to submit'
-    calls_are <<'END'
-scancel 102
-scancel 103_[0-2]
-scancel 104
-scancel 105_[0-2]
-106: p k --array=1 scan.sh 0
-107: p k --dependency=afterany:101,afterany:106 plan.sh 0
-108: p k --dependency=afterok:107 --array=0-2 pack.sh 0
-109: p k --dependency=afterany:108,afterok:107 finish.sh 0
-110: p k --dependency=afterok:109 --array=0-2 verify.sh 0
-END
+    calls_are 'scancel 102' 'scancel 103_[0-2]' 'scancel 104' 'scancel 105_[0-2]' '106 scan[1]' '107 plan any:101,any:106' '108 pack[0-2] ok:107' \
+        '109 finish any:108,ok:107' '110 verify[0-2] ok:109'
     is 'scan 101 0' "$(head -n 1 out.slurm/jobs)"
     is 6 "$(wc -l <out.slurm/jobs)"
     # Of two jobs that share the stage, each has its own elements.
     printf '%s\n' '101_0 RUNNING None' '101_2 COMPLETING None' '106_1 CONFIGURING None' '107 PENDING DependencyNeverSatisfied' \
         '9_9 RUNNING None' 'slurm_load_jobs warning: something' >"$SCRATCH/queue"
-    submit
-    calls_are <<'END'
-scancel 107
-111: p k --array=2 scan.sh 0
-112: p k --dependency=afterany:101,afterany:106,afterany:111 plan.sh 0
-113: p k --dependency=afterok:112 --array=0-2 pack.sh 0
-114: p k --dependency=afterany:113,afterok:112 finish.sh 0
-115: p k --dependency=afterok:114 --array=0-2 verify.sh 0
-END
+    submits 'scancel 107' '111 scan[2]' '112 plan any:101,any:106,any:111' '113 pack[0-2] ok:112' '114 finish any:113,ok:112' '115 verify[0-2] ok:114'
 }
 
 test_a_finish_waits_for_packing_that_goes_on() {
     packed_without 1
-    mkdir out.slurm
-    printf 'pack 50 0\nfinish 51 0\n' >out.slurm/jobs
-    printf '50_0 PENDING Priority\n50_1 RUNNING None\n51 CANCELLED None\n' >"$SCRATCH/queue"
+    put out.slurm/jobs 'pack 50 0\nfinish 51 0\n' "$SCRATCH/queue" '50_0 PENDING Priority\n50_1 RUNNING None\n51 CANCELLED None\n'
     submit
     err_has 'bload: pack        3 tasks: 2 done, 1 running'
-    calls_are <<'END'
-101: p k --dependency=afterany:50 finish.sh 0
-102: p k --dependency=afterok:101 --array=0-2 verify.sh 0
-END
+    calls_are '101 finish any:50' '102 verify[0-2] ok:101'
 }
 
 test_a_queue_that_cannot_be_asked() {
     submit
     rm "$SCRATCH/calls"
     # A single job that Slurm has forgotten is an error to squeue, and none here.
-    echo 1 >"$SCRATCH/squeue-status"
-    echo 'slurm_load_jobs error: Invalid job id specified' >"$SCRATCH/queue"
+    put "$SCRATCH/squeue-status" '1\n' "$SCRATCH/queue" 'slurm_load_jobs error: Invalid job id specified\n'
     submit
-    grep -q 'scan.sh' "$SCRATCH/calls"
+    grep -q scan "$SCRATCH/calls"
     rm "$SCRATCH/calls"
     echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >"$SCRATCH/queue"
-    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit
-    err_has 'squeue cannot list the jobs: slurm_load_jobs error: Unable to contact slurm controller'
+    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit :err 'squeue cannot list the jobs: slurm_load_jobs error: Unable to contact slurm controller'
     [ ! -e "$SCRATCH/calls" ] || fail "submitted blindly"
     rm "$SCRATCH/bin/squeue"
-    PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3
-    err_has 'there is no squeue here: earlier jobs are assumed to be over'
+    PATH=$SCRATCH/bin expect 0 "$BLOAD" slurm -c set.yaml -o out --tasks 3 :err 'there is no squeue here: earlier jobs are assumed to be over'
     echo 'pack x 3' >out.slurm/jobs
     expect 1 bload slurm -c set.yaml -o out --tasks 3 :err 'out.slurm/jobs has the line "pack x 3", which is no job: remove it'
 }
 
 test_a_submission_that_stops_halfway_goes_on() {
-    touch "$SCRATCH/full-at-103"
-    expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit :err 'QOSMaxSubmitJobPerUserLimit'
+    given "$SCRATCH/full-at-103" '' expect 1 bload slurm -c set.yaml -o out --tasks 3 --submit :err 'QOSMaxSubmitJobPerUserLimit'
     err_has 'submit.sh ended with status 1: what it has submitted goes on, and the same command submits the rest'
     rm "$SCRATCH/full-at-103" "$SCRATCH/calls"
     printf '101_0 RUNNING None\n101_1 RUNNING None\n101_2 RUNNING None\n102 PENDING Dependency\n' >"$SCRATCH/queue"
     # The script that has been run is no script to run again.
-    status=0
-    sh out.slurm/submit.sh 2>"$ERR" || status=$?
-    is 1 $status
-    err_has 'This was submitted before.'
-    submit
-    calls_are <<'END'
-103: p k --dependency=afterok:102 --array=0-2 pack.sh 0
-104: p k --dependency=afterany:103,afterok:102 finish.sh 0
-105: p k --dependency=afterok:104 --array=0-2 verify.sh 0
-END
+    expect 1 sh out.slurm/submit.sh :err 'This was submitted before.'
+    submits '103 pack[0-2] ok:102' '104 finish any:103,ok:102' '105 verify[0-2] ok:104'
     rm "$SCRATCH/bin/sbatch" "$SCRATCH/queue"
     PATH=$SCRATCH/bin:/bin expect 1 env -i "PATH=$SCRATCH/bin" "$BLOAD" slurm -c set.yaml -o out --tasks 3 --submit
     err_has "there is no sbatch here: on a machine that submits jobs, run sh $PWD/out.slurm/submit.sh"
@@ -427,16 +315,12 @@ test_a_dataset_that_is_complete() {
     mv clips elsewhere
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --submit
     err_has 'bload: out is complete; its inputs cannot be compared with set.yaml: clips: No such file or directory'
-    calls_are <<'END'
-101: p k --array=0-2 verify.sh 0
-END
+    calls_are '101 verify[0-2]'
     # What is lacking in it is told again.
     mv elsewhere clips
     rm -r out out.slurm
-    echo nothing >clips/broken.mp4
-    expect 3 bload pack -q -c set.yaml -o out
-    mkdir out.slurm
-    touch out.slurm/verified-00000-of-00001
+    given clips/broken.mp4 'nothing\n' expect 3 bload pack -q -c set.yaml -o out
+    put out.slurm/verified-00000-of-00001 ''
     expect 0 bload slurm -c set.yaml -o out --tasks 1 :err 'bload: out is complete and verified: nothing to submit'
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
 }
@@ -452,17 +336,12 @@ chain_of() {
 }
 
 test_tasks_follow_the_allocation() {
-    chain_of <<'END'
-#!/bin/sh
-echo "$@"
-END
+    chain_of <<<'echo "$@"'
     is "pack -c set.yaml --task 1/3 -j 1 -o $PWD/out" "$(sh out.slurm/pack.sh 0 2>/dev/null)"
     is "pack -c set.yaml --task 2/3 -j 4 -o $PWD/out" "$(SLURM_CPUS_ON_NODE=4 sh out.slurm/pack.sh 1 2>/dev/null)"
     export SLURM_CPUS_ON_NODE=8 SLURM_CPUS_PER_TASK=4
-    is "pack -c set.yaml --task 1/3 -j 4 --memory 900M -o $PWD/out" \
-        "$(SLURM_MEM_PER_NODE=1000 sh out.slurm/pack.sh 0 2>/dev/null)"
-    is "pack -c set.yaml --task 1/3 -j 4 --memory 1440M -o $PWD/out" \
-        "$(SLURM_MEM_PER_CPU=200 sh out.slurm/pack.sh 0 2>/dev/null)"
+    is "pack -c set.yaml --task 1/3 -j 4 --memory 900M -o $PWD/out" "$(SLURM_MEM_PER_NODE=1000 sh out.slurm/pack.sh 0 2>/dev/null)"
+    is "pack -c set.yaml --task 1/3 -j 4 --memory 1440M -o $PWD/out" "$(SLURM_MEM_PER_CPU=200 sh out.slurm/pack.sh 0 2>/dev/null)"
     is "scan -c set.yaml --task 1/3 -j 4 -o $PWD/out" "$(sh out.slurm/scan.sh 0 2>/dev/null)"
     is "plan -c set.yaml $PWD/out" "$(sh out.slurm/plan.sh 0 2>/dev/null)"
     is "finish $PWD/out" "$(sh out.slurm/finish.sh 0 2>/dev/null)"
@@ -476,17 +355,12 @@ END
 }
 
 test_status_3_is_success_with_a_word() {
-    chain_of <<'END'
-#!/bin/sh
-exit "$(cat "$SCRATCH/status")"
-END
-    echo 3 >"$SCRATCH/status"
-    expect 0 sh out.slurm/finish.sh 0 :err 'done, but some inputs are unusable or damaged (status 3)'
+    chain_of <<<'exit "$(cat "$SCRATCH/status")"'
+    given "$SCRATCH/status" '3\n' expect 0 sh out.slurm/finish.sh 0 :err 'done, but some inputs are unusable or damaged (status 3)'
     mkdir out
     for status in 1 2 130; do
         echo $status >"$SCRATCH/status"
-        expect $status sh out.slurm/verify.sh 0
-        err_has "failed with status $status"
+        expect $status sh out.slurm/verify.sh 0 :err "failed with status $status"
     done
     [ ! -e out.slurm/verified-00001-of-00003 ] || fail "a mark of what failed"
 }
@@ -498,10 +372,7 @@ signalled() {
     status=0
     sh out.slurm/pack.sh 0 2>"$ERR" >"$OUT" &
     pid=$!
-    for ((i = 0; i < 100; i++)); do
-        [ ! -s "$SCRATCH/at-work" ] || break
-        sleep 0.1
-    done
+    for ((i = 0; i < 100; i++)); do [ ! -s "$SCRATCH/at-work" ] || break; sleep 0.1; done
     kill -s "$1" "$pid"
     [ $# = 1 ] || kill -s "$1" "$(cat "$SCRATCH/at-work")"
     wait "$pid" || status=$?
@@ -602,8 +473,7 @@ test_a_chain_makes_what_pack_makes() {
     cp "$(fixture h264-30.mp4)" clips/d.mp4
     sed -i 's/longest/20/; s/1K/8K/' set.yaml
     echo 'oversize: split' >>set.yaml
-    echo nothing >clips/broken.mp4
-    expect 3 bload pack -q -c set.yaml -o whole
+    given clips/broken.mp4 'nothing\n' expect 3 bload pack -q -c set.yaml -o whole
     expect 0 bload slurm -c set.yaml -o out --tasks 3 --array-size 2 --submit :same-as whole
     expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: out is complete and verified: nothing to submit'
     err_has 'bload: 1 input skipped: see out/sequences.tsv'
@@ -614,11 +484,8 @@ test_a_chain_makes_what_pack_makes() {
 # T of a store follows from the bytes of a step, 64 KiB of the first array, which the job that plans looks at.
 test_a_chain_makes_a_store() {
     running_cluster
-    mkdir arrays
-    for name in a b; do
-        printf "\\223NUMPY\\1\\0\\166\\0%-117s\\n" "{'descr': '|u1', 'fortran_order': False, 'shape': (40, 65536)}" >arrays/$name.npy
-        truncate -s $((128 + 40 * 65536)) arrays/$name.npy
-    done
+    npy arrays/a.npy '40, 65536' 0
+    cp arrays/a.npy arrays/b.npy
     echo '{sources: [arrays], store: true, compress: zstd}' >set.yaml
     bload pack -q -c set.yaml -o whole
     submit
@@ -648,21 +515,13 @@ test_shards_that_were_lost_are_packed_and_verified_again() {
     rm "$SCRATCH/calls" out/shards/00000/shard-00000001.safetensors
     expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: pack        3 tasks: 2 done, 1 to submit' 'bload: finish      1 task:  1 to submit'
     err_has 'bload: verify      3 tasks: 2 done, 1 to submit'
-    submit
-    calls_are <<'END'
-pack.sh 1
-finish.sh none
-verify.sh 1
-END
+    submits 'pack.sh 1' 'finish.sh none' 'verify.sh 1'
     diff -r whole out
     expect 0 bload slurm -c set.yaml -o out --tasks 3 :err 'bload: out is complete and verified: nothing to submit'
     # Made again by hand: only the look at it is missing.
     truncate -s 9 out/shards/00000/shard-00000002.safetensors
     expect 0 bload pack -q -c set.yaml -o out
-    submit
-    calls_are <<'END'
-verify.sh 2
-END
+    submits 'verify.sh 2'
     rm out/index.safetensors
     expect 1 bload slurm -c set.yaml -o out --tasks 3
     err_has 'out/index.safetensors is missing: to finish the dataset again, remove manifest.json and run the same command'
@@ -687,29 +546,11 @@ END
     done
     is 3 $turn
     diff -r whole out
-    calls_are <<'END'
-scan.sh 2
-scan.sh 1
-scan.sh 0
-plan.sh none
-scan.sh 1
-plan.sh none
-pack.sh 2
-pack.sh 1
-pack.sh 0
-finish.sh none
-pack.sh 1
-finish.sh none
-verify.sh 2
-verify.sh 1
-verify.sh 0
-END
+    calls_are 'scan.sh 2' 'scan.sh 1' 'scan.sh 0' 'plan.sh none' 'scan.sh 1' 'plan.sh none' 'pack.sh 2' 'pack.sh 1' 'pack.sh 0' 'finish.sh none' \
+        'pack.sh 1' 'finish.sh none' 'verify.sh 2' 'verify.sh 1' 'verify.sh 0'
     grep -q 'bload: plan: part 1 of 3 is missing' out.slurm/logs/plan-102.log
     grep -q 'bload: finish: ' out.slurm/logs/finish-109.log
-    submit
-    calls_are <<'END'
-verify.sh 1
-END
+    submits 'verify.sh 1'
     submit
     err_has 'bload: out is complete and verified: nothing to submit'
 }

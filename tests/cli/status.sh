@@ -4,8 +4,7 @@
 # The dataset d: 40 documents in 20 blocks, a shard each.
 dataset() {
     for i in $(seq 40); do printf 'the document number %s is here\n' "$i"; done >c.txt
-    expect 0 bload pack -q --kind text --documents line --tokenizer bytes c.txt -T 64 --shard-size 300 -o d
-    is 20 "$(word shards <d/manifest.json)"
+    expect 0 bload pack -q --kind text --documents line --tokenizer bytes c.txt -T 64 --shard-size 300 -o d :manifest shards 20
 }
 
 # making RECORD...: m, the same as it is while it is packed, with these shards finished.
@@ -17,8 +16,7 @@ making() {
     cp d/manifest.json m/.bload/draft.json
     for shard in "$@"; do
         name=$(printf 'shard-%08d' "$shard")
-        : >"m/.bload/$name.record"
-        : >"m/shards/00000/$name.safetensors"
+        put "m/.bload/$name.record" '' "m/shards/00000/$name.safetensors" ''
     done
 }
 
@@ -45,30 +43,23 @@ test_what_is_no_dataset() {
 test_a_complete_dataset() {
     dataset
     expect 0 bload status d/ :out-is 'dataset     complete: 40 sequences, 20 blocks, 20 shards'
-    expect 0 bload status --json d
-    is 'true 20 0' "$(word complete <"$OUT") $(word shards <"$OUT") $(word failed <"$OUT")"
+    expect 0 bload status --json d :word complete true :word shards 20 :word failed 0
     mv d/index.safetensors .
     expect 1 bload status d
     out_is <<'END'
 dataset     damaged: 40 sequences, 20 blocks, 20 shards
 lost        d/index.safetensors is missing: to finish the dataset again, remove manifest.json and run the same command
 END
-    expect 1 bload status --json d
-    is false "$(word good <"$OUT")"
+    expect 1 bload status --json d :word good false
     mv index.safetensors d
     # What the tasks of a chain of jobs that verifies it have left.
-    mkdir d.slurm
-    : >d.slurm/verified-00000-of-00003
-    : >d.slurm/verified-00002-of-00003
-    : >d.slurm/verified-00002-of-00003.part
+    put d.slurm/verified-00000-of-00003 '' d.slurm/verified-00002-of-00003 '' d.slurm/verified-00002-of-00003.part ''
     expect 0 bload status d/ :out 'verify      2 of 3 tasks without fault' 'next        bload verify d'
-    : >d.slurm/verified-00001-of-00003
-    expect 0 bload status d :out-lacks next
+    given d.slurm/verified-00001-of-00003 '' expect 0 bload status d :out-lacks next
     # Marks of a dataset that was there before say nothing of this one.
     touch -d "@$(($(date +%s) - 3600))" d.slurm/verified-0000[01]-of-00003
     expect 0 bload status d :out 'verify      1 of 3 tasks without fault'
-    echo '{}' >d/manifest.json
-    expect 1 bload status d :err 'd/manifest.json'
+    given d/manifest.json '{}\n' expect 1 bload status d :err 'd/manifest.json'
 }
 
 test_every_state_of_a_task_and_what_is_wrong_first() {
@@ -145,11 +136,9 @@ test_another_division_into_tasks() {
 }
 
 test_parts_of_a_scan() {
-    mkdir -p m/.bload
-    printf 'tasks: 4\ninputs: x\n' >m/.bload/scan.configuration
+    put m/.bload/scan.configuration 'tasks: 4\ninputs: x\n'
     seal m/.bload/scan.configuration
-    : >m/.bload/scan-00000
-    : >m/.bload/scan-00001
+    put m/.bload/scan-00000 '' m/.bload/scan-00001 ''
     beat scan-task-00001 4000 'state: failed' 'status: 1' 'error: but its part is there'
     beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: ' 'total: 12' 'done: 10'
     beat scan-task-00003 500
@@ -160,27 +149,21 @@ test_parts_of_a_scan() {
     beat scan-task-00002 5 'doing: scan' 'unit: files' 'step: frames' 'steps: 700' 'steps left: -1' 'total: 12' 'done: 10'
     expect 1 bload status m :out 'scan 10 of 12 files, 70 frames/s, 2 s left'
     expect 1 bload status --json m :out '"steps_left": null'
-    : >m/.bload/scan-00002
-    : >m/.bload/scan-00003
+    put m/.bload/scan-00002 '' m/.bload/scan-00003 ''
     expect 0 bload status m :out 'dataset     to be planned' 'next        bload plan m'
-    : >m/.bload/sequences.tsv
-    : >m/.bload/plan.safetensors
+    put m/.bload/sequences.tsv '' m/.bload/plan.safetensors ''
     printf '%s' '{"strategy": "block", "fill": "optimal", "T": 9, "seed": 0, "sequences": 5, "steps": 17, "longest": 9, "blocks": 2, ' \
         '"padding": 1, "deleted": 0, "cut": 0, "efficiency": 0.9, "lower_bound": 2, "world_size": 1, "batch_size": 1, ' \
         '"batches_per_rank": 2}' >m/.bload/plan.json
     seal m/.bload/plan.json
-    expect 0 bload status m :out 'table       there: 5 sequences of 17 steps' 'plan        there: 2 blocks'
-    out_has 'next        run the same bload pack command'
+    expect 0 bload status m :out 'table       there: 5 sequences of 17 steps' 'plan        there: 2 blocks' :out 'next        run the same bload pack command'
 }
 
 test_files_that_are_no_heartbeats_are_told() {
     making 0
-    echo 'no heartbeat' >m/.bload/task-00001
-    : >m/.bload/task-00001.part-node-1-0
-    : >m/.bload/task-2
+    put m/.bload/task-00001 'no heartbeat\n' m/.bload/task-00001.part-node-1-0 '' m/.bload/task-2 ''
     expect 0 bload status m :out 'unreadable  1 heartbeat: task-00001: a line without a name'
-    echo '{' >m/.bload/draft.json
-    expect 1 bload status m :err 'm/.bload/draft.json: line'
+    given m/.bload/draft.json '{\n' expect 1 bload status m :err 'm/.bload/draft.json: line'
 }
 
 # Nothing is written, and all is told, where nothing can be written: root may do so in spite of modes.
@@ -188,9 +171,8 @@ test_a_directory_that_is_read_only() {
     making 0 1
     beat task-00001 5
     own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m' 2>/dev/null || skip 'no file system of its own here'
-    expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! touch m/x 2>/dev/null && "$BLOAD" status m'
+    expect 0 own_mounts sh -c 'mount --bind m m && mount -o remount,bind,ro m && ! touch m/x 2>/dev/null && "$BLOAD" status m' :err-is ''
     out_has 'pack        2 of 20 shards' 'tasks       4: 1 running, 3 waiting'
-    err_is </dev/null
 }
 
 # By JSON a program has every task, whatever its state.
@@ -295,10 +277,7 @@ test_a_run_without_tasks() {
     rm d/.bload/task-00000
     "$BLOAD" pack - --tokenizer bytes -T 8 -o d <pipe 2>/dev/null &
     pid=$!
-    for ((i = 0; i < 100; i++)); do
-        [ ! -e d/.bload/task-00000 ] || break
-        sleep 0.1
-    done
+    for ((i = 0; i < 100; i++)); do [ ! -e d/.bload/task-00000 ] || break; sleep 0.1; done
     expect 0 bload status d :out 'dataset     being scanned'
     out_has "on $(hostname) (pid $pid)"
     checks :out-lacks next
@@ -311,6 +290,5 @@ test_a_run_without_tasks() {
     expect 0 bload status d :out 'running for'
     sed -i "s/^updated: .*/updated: $(($(date +%s) - 40))/" d/.bload/task-00000
     touch -d "@$(($(date +%s) - 40))" d/.bload/task-00000
-    expect 1 bload status d :out "silent for 4"
-    out_has ': its process has ended'
+    expect 1 bload status d :out "silent for 4" :out ': its process has ended'
 }

@@ -2,38 +2,22 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # A table of four sequences.
-table() {
-    printf 'id\tlength\tspeaker\tscore\na\t5\ts1\t0.5\nb\t6\ts2\tx\nc\t7\ts1\t\nd\t8\ts3\t1e1\n' >t.tsv
-}
+table() { printf 'id\tlength\tspeaker\tscore\na\t5\ts1\t0.5\nb\t6\ts2\tx\nc\t7\ts1\t\nd\t8\ts3\t1e1\n' >t.tsv; }
 
 # many N: a table of so many sequences of ten speakers.
-many() {
-    awk -v n="$1" 'BEGIN { print "id\tlength\tspeaker"; for (i = 0; i < n; i++) printf "clip/%d.wav\t%d\ts%d\n", i, 1 + i % 9, i % 10 }'
-}
+many() { awk -v n="$1" 'BEGIN { print "id\tlength\tspeaker"; for (i = 0; i < n; i++) printf "clip/%d.wav\t%d\ts%d\n", i, 1 + i % 9, i % 10 }'; }
 
 # arrays FOLDER COUNT CYCLE: number i has 3 + i % 4 rows of the number i % CYCLE, so that they are the first ones again.
 arrays() {
-    mkdir -p "$1"
-    python3 - "$1" "$2" "$3" <<'END'
-import struct, sys
-for i in range(int(sys.argv[2])):
-    n = 3 + i % 4
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 2), }" % n
-    header += " " * (117 - len(header)) + "\n"
-    with open("%s/%02d.npy" % (sys.argv[1], i), "wb") as f:
-        f.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<%df" % (2 * n), *[i % int(sys.argv[3])] * (2 * n)))
-END
+    local i
+    for ((i = 0; i < $2; i++)); do npy "$(printf '%s/%02d.npy' "$1" $i)" "$((3 + i % 4)), 2" $((i % $3)) '<f4'; done
 }
 
 # taken OPTION...: numbers of the rows of t.tsv that are planned.
-taken() {
-    bload plan -q -T 100 t.tsv "$@" | tail -n +2 | cut -f 2 | sort -n | xargs
-}
+taken() { bload plan -q -T 100 t.tsv "$@" | tail -n +2 | cut -f 2 | sort -n | xargs; }
 
 # chosen [TABLE]: ids of its usable rows.
-chosen() {
-    awk -F '\t' '$6 == "ok" { print $1 }' "${1:-$OUT}"
-}
+chosen() { awk -F '\t' '$6 == "ok" { print $1 }' "${1:-$OUT}"; }
 
 test_conditions() {
     table
@@ -60,8 +44,7 @@ test_bad_conditions() {
     for bad in length 'length==5' '=5' 'length=>5' '' 'length ! 5'; do expect 2 bload plan -T 100 t.tsv --where "$bad" :err 'where expects'; done
     expect 2 bload compare -T 100 t.tsv --where 'length>=abc' :err '--where "length>=abc": < <= > >= compare numbers, and "abc" is none'
     expect 2 bload compare -T 100 t.tsv --where 'age>5' :err '--where age>5: t.tsv has no column "age", but id, length, speaker, score'
-    expect 2 bload plan -T 100 t.tsv --split a=50%,b=50% --split-by video
-    err_has '--split-by video: t.tsv has no column "video", but id, length, speaker, score'
+    expect 2 bload plan -T 100 t.tsv --split a=50%,b=50% --split-by video :err '--split-by video: t.tsv has no column "video", but id, length, speaker, score'
     expect 2 bload plan -T 100 t.tsv --dedup :err '--dedup: t.tsv has no column content'
     expect 1 bload plan -T 100 t.tsv --where 'length>5' --where 'score=7' :err 'bload: plan: no sequence is left: 4 by --where'
     given lengths '5\n6\n' expect 2 bload plan -T 100 --lengths lengths --first 1 :err 'need a table: a plain list has no columns'
@@ -112,17 +95,9 @@ test_shares_and_parts() {
 
 test_equal_content_is_taken_once() {
     arrays a 16 8
-    mkdir b
-    python3 - <<'END'
-import struct
-header = "{'descr': '<f4', 'fortran_order': False, 'shape': (50000, 2), }"
-header += " " * (117 - len(header)) + "\n"
-data = bytearray(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + bytes(400000))
-open("b/1.npy", "wb").write(data)
-data[200000] = 1
-open("b/2.npy", "wb").write(data)
-open("b/3.npy", "wb").write(data)
-END
+    npy b/1.npy '50000, 2' 0 '<f4'
+    npy b/2.npy '50000, 2' 'i == 50000' '<f4'
+    cp b/2.npy b/3.npy
     expect 0 bload scan a b --dedup :err 'bload: left out by --dedup: 9 sequences'
     is 'left out by --dedup: the content of 07.npy' "$(field reason 16 <"$OUT")"
     is "$(printf '%02d.npy\n' $(seq 0 7))"$'\n1.npy\n2.npy' "$(chosen)" # 1 and 2 have the same digest
@@ -139,8 +114,7 @@ test_equal_documents_and_clips() {
     is $'1.jsonl#0\n1.jsonl#16' "$(chosen)"
     is 'left out by --dedup: the content of 1.jsonl#0' "$(field reason 3 <"$OUT")"
     # Two clips of one file have its content, and are two; the same clip of a copy is one.
-    mkdir v
-    cp "$(fixture h264-30.mp4)" v/a.mp4
+    fixtures v h264-30.mp4=a.mp4
     cp v/a.mp4 v/b.mp4
     printf 'path,start_frame,end_frame,id,speaker\nv/a.mp4,0,10,1,x\nv/a.mp4,10,20,2,x\nv/b.mp4,10,20,3,y\nv/b.mp4,5,20,4,y\n' >c.csv
     expect 0 bload scan --kind video c.csv --dedup
@@ -179,8 +153,7 @@ test_every_way_takes_the_same() {
     same scan.tsv tasks/.bload/sequences.tsv
     expect 2 bload pack -q a "${T[@]}" --task 0/2 -o tasks :err 'of another configuration: where is'
     for i in 1 0; do expect 0 bload pack -q a "${T[@]}" "${options[@]}" --task $i/2 -o tasks; done
-    expect 0 bload finish tasks :err 'bload: left out by --first: '
-    diff -r one tasks
+    expect 0 bload finish tasks :err 'bload: left out by --first: ' :same-as one
     printf 'sources: [a]\nT: longest\nshard-size: 1\nwhere: ["length>3"]\ndedup: true\nsplit: train=60%%,val=40%%\ntake: train\nshare: 60%%\nfirst: 2\n' >set.yaml
     expect 0 bload pack -q -c set.yaml --task 0/2 -o yaml
     expect 2 bload pack -q -c set.yaml --first 1 -o yaml
@@ -242,9 +215,7 @@ texts() {
 }
 
 # repeats SPEC: numbers of the documents that stay.
-repeats() {
-    bload scan -q a.jsonl b.jsonl --tokenizer bytes --dedup-by "$1" | tail -n +2 | awk -F '\t' '$6 == "ok" { print NR }' | xargs
-}
+repeats() { bload scan -q a.jsonl b.jsonl --tokenizer bytes --dedup-by "$1" | tail -n +2 | awk -F '\t' '$6 == "ok" { print NR }' | xargs; }
 
 # What is compared is the text of one key, in a normal form; what lacks it stays.
 test_repeats_of_a_text() {
@@ -263,16 +234,14 @@ m.k|1 3 4 6 7 8 9
 m|1 3 4 5 6 7 8 9
 none|1 2 3 4 5 6 7 8 9
 END
-    expect 0 bload pack a.jsonl b.jsonl --tokenizer bytes --dedup-by text:space,lower,nfkc -T 50 -o d
+    expect 0 bload pack a.jsonl b.jsonl --tokenizer bytes --dedup-by text:space,lower,nfkc -T 50 -o d :verified
     err_has 'bload: --dedup-by text:nfkc,lower,space: 5 of 9 sequences repeat the text of an earlier one: 3 in a.jsonl, 2 in b.jsonl'
     err_has 'bload: left out by --dedup-by: 5 sequences'
     is 'left out by --dedup-by text:nfkc,lower,space: the text of a.jsonl#0' "$(field reason 2 <d/sequences.tsv)"
     is 'left out by --dedup-by text:nfkc,lower,space: the text of b.jsonl#0' "$(field reason 7 <d/sequences.tsv)"
     expect 0 bload info d :out 'left out    5 sequences by request: --dedup-by 5'
-    expect 0 bload verify -q d
-    expect 0 bload scan a.jsonl b.jsonl --tokenizer bytes --dedup-by url -o t.tsv
+    expect 0 bload scan a.jsonl b.jsonl --tokenizer bytes --dedup-by url -o t.tsv :err 'bload: --dedup-by url: 2 sequences have no text there, and are kept'
     err_has 'bload: --dedup-by url: 1 of 7 sequences repeats the text of an earlier one: 1 in a.jsonl'
-    err_has 'bload: --dedup-by url: 2 sequences have no text there, and are kept'
     expect 0 bload scan a.jsonl --tokenizer bytes --dedup-by txt
     err_has 'bload: --dedup-by txt: 5 sequences have no text there, and are kept: nothing was compared (is it the right key?)'
     # Of more files the most are named.
@@ -299,9 +268,7 @@ test_repeats_of_a_text_in_every_way() {
     for i in 1 0; do expect 0 bload scan -q a.jsonl b.jsonl "${options[@]:0:2}" "${options[@]:4}" --task $i/2 -o tasks; done
     expect 2 bload plan -q -T 50 --dedup-by text tasks :err 'tasks was scanned with --dedup-by text:lower,space: give the same'
     expect 0 bload plan -q -T 50 --dedup-by text:lower,space tasks
-    for i in 1 0; do expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" --task $i/2 -o tasks; done
-    expect 0 bload finish -q tasks
-    diff -r d tasks
+    in_tasks 2 a.jsonl b.jsonl "${options[@]}" -o tasks :same-as d
     # A run that was stopped goes on, and of another form it is another dataset.
     expect 0 bload pack -q a.jsonl b.jsonl "${options[@]}" --task 0/2 -o again
     expect 2 bload pack -q a.jsonl b.jsonl "${options[@]:0:6}" --dedup-by text -o d
@@ -344,16 +311,14 @@ for length, first in (10, 5), (40, 30), (8, 99), (64, 15), (16, 0):
     print(json.dumps({"ids": list(range(length)), "m": [int(t >= first) for t in range(length)], "w": 1}))
 END
     local base=(--key ids --field loss_mask=m:u8)
-    expect 0 bload pack m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 -o cut :err 'bload: left out by --min-trained: 2 sequences'
+    expect 0 bload pack m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 -o cut :err 'bload: left out by --min-trained: 2 sequences' :verified
     is '5 0 0 5 16' "$(field trained <cut/sequences.tsv | xargs)"
     is 'left out by --min-trained 5' "$(field reason 2 <cut/sequences.tsv)"
     is 0 "$(word untrained <cut/manifest.json)"
-    expect 0 bload verify -q cut
     expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize split --min-trained 5 -o whole :made trained '5 10 0 49 16'
     # Tasks, resumed runs and tables; a table counts all tokens.
     for i in 0 1; do expect 0 bload pack -q m.jsonl "${base[@]}" -T 20 --oversize truncate --min-trained 5 --task $i/2 -j $((i + 1)) -o tasks; done
-    expect 0 bload finish -q tasks
-    diff -r cut tasks
+    expect 0 bload finish -q tasks :same-as cut
     expect 0 bload scan -q m.jsonl "${base[@]}" --min-trained 1 -o t.tsv
     is '1 3 4' "$(bload plan -q -T 64 t.tsv --min-trained 10 | tail -n +2 | cut -f 2 | sort -n | xargs)"
     is '0 1 3 4' "$(bload plan -q -T 64 t.tsv | tail -n +2 | cut -f 2 | sort -n | xargs)"

@@ -1,23 +1,15 @@
 # Members of tars as inputs: samples in place, what is skipped by name, their members as fields and columns.
 # shellcheck shell=bash disable=SC2317
 
-# npy FILE N [FIRST]: an array of N steps of one U8, which count on from FIRST.
-npy() {
-    python3 - "$@" <<'END'
-import sys
-n, first = int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0
-header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({n},), }}".ljust(117).encode() + b"\n"
-with open(sys.argv[1], "wb") as file:
-    file.write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + bytes((first + i) % 256 for i in range(n)))
-END
-}
+# counted FILE N [FIRST]: an array of N steps of one U8, which count on from FIRST.
+counted() { npy "$1" "$2" "(${3-0} + i) % 256"; }
 
 # samples FOLDER N FIRST: N (at most 10) samples of an array, a second one, labels and a description.
 samples() {
     mkdir -p "$1"
     for ((i = 0; i < $2; i++)); do
-        npy "$1/s$i.x.npy" $((5 + i)) $(($3 + i))
-        npy "$1/s$i.y.npy" $((5 + i)) $(($3 + 100))
+        counted "$1/s$i.x.npy" $((5 + i)) $(($3 + i))
+        counted "$1/s$i.y.npy" $((5 + i)) $(($3 + 100))
         seq $((5 + i)) | tr -d '\n' | sed 's/./a\n/g' | head -n $((5 + i)) >"$1/s$i.labels.txt"
         printf '{"caption": "c\\t%d",\n "width": %d, "none": null}\n' "$i" "$i" >"$1/s$i.json"
         printf '%d\n' $((i % 2)) >"$1/s$i.cls"
@@ -73,12 +65,9 @@ test_which_member_is_the_sequence() {
     samples in 2 0
     make_tar a.tar ustar in
     expect 2 bload scan a.tar
-    err_is <<'END'
-bload: scan: a.tar: the sample s0 has several members that can be the sequence (x.npy, y.npy): choose with --member EXTENSION
-END
-    expect 0 bload scan a.tar --member y.npy
+    err_is <<<'bload: scan: a.tar: the sample s0 has several members that can be the sequence (x.npy, y.npy): choose with --member EXTENSION'
+    expect 0 bload scan a.tar --member y.npy :err 'ignored in tars and folders: 2 .cls, 2 .json, 2 .npy, 2 .txt'
     is a/s0 "$(field id 1 <"$OUT")"
-    err_has 'ignored in tars and folders: 2 .cls, 2 .json, 2 .npy, 2 .txt'
     expect 2 bload scan a.tar --member z.npy :err '--member z.npy: the tars have no such members (cls, json, labels.txt, x.npy, y.npy)'
     expect 2 bload scan a.tar --member cls :err '--member cls: the kind of these files is not known: choose it with --kind'
     expect 2 bload scan in --kind array --member y.npy :err '--member chooses members of tars, and no input is one'
@@ -109,13 +98,11 @@ test_patterns_and_folders() {
     for i in 07 08 09 10; do make_tar t/d-$i.tar ustar in; done
     expect 0 bload scan 't/d-{08..10}.tar' --member x.npy :column id "d-08/s0 d-08/s1 d-09/s0 d-09/s1 d-10/s0 d-10/s1"
     cp "$OUT" wanted
-    expect 0 bload scan 't/d-{10,08,09}.tar' --member x.npy
-    same wanted "$OUT"
+    expect 0 bload scan 't/d-{10,08,09}.tar' --member x.npy :out-as wanted
     expect 2 bload scan 't/d-{08..11}.tar' --member x.npy :err 't/d-11.tar: No such file or directory'
     expect 2 bload scan 't/{0..1000}-{0..1000}.tar' :err 't/0-0.tar: No such file or directory'
     # A tar beside other inputs is none; a readme beside tars is none.
-    echo hello >t/README.txt
-    expect 0 bload scan t --member x.npy :err 'ignored in tars and folders: '
+    given t/README.txt 'hello\n' expect 0 bload scan t --member x.npy :err 'ignored in tars and folders: '
     is 8 "$(field id <"$OUT" | wc -l)"
     rm t/README.txt
     cp in/s0.x.npy t/x.npy
@@ -124,26 +111,24 @@ test_patterns_and_folders() {
     expect 2 bload scan t/d-07.tar in/../t/d-07.tar --member x.npy :err 'two inputs have the id "d-07/s0"'
     gzip -k t/d-07.tar
     expect 2 bload scan t/d-07.tar.gz
-    err_is <<'END'
-bload: scan: t/d-07.tar.gz: members of a compressed tar cannot be read in place: decompress it first (gunzip t/d-07.tar.gz)
-END
+    err_is <<<'bload: scan: t/d-07.tar.gz: members of a compressed tar cannot be read in place: decompress it first (gunzip t/d-07.tar.gz)'
     mv t/d-07.tar.gz t/z.tar
     expect 3 bload scan t/z.tar :err 'skipped z: no tar, but compressed by gzip: unpack it first'
 }
 
 test_what_is_skipped_by_name() {
     mkdir in
-    npy in/a.npy 5
-    npy in/z.npy 6
+    counted in/a.npy 5
+    counted in/z.npy 6
     ln -s a.npy in/link.npy
     ln in/a.npy in/sama.npy
     mkfifo in/pipe.npy
     truncate -s 1M in/hole.npy
     echo end >>in/hole.npy
-    npy in/noext 5
-    npy in/.hidden.npy 5
+    counted in/noext 5
+    counted in/.hidden.npy 5
     tar --format=gnu --sparse --sort=name -C in -cf a.tar .
-    npy ../abs.npy 5 2>/dev/null || npy abs.npy 5
+    counted ../abs.npy 5 2>/dev/null || counted abs.npy 5
     tar -P -rf a.tar "$PWD/in/z.npy"
     tar -P -rf a.tar in/../in/z.npy
     tar -rf a.tar -C in a.npy
@@ -162,8 +147,7 @@ END
     err_has 'ignored in tars and folders: 1 hidden, 1 no extension'
     is "a/a a/z" "$(awk -F '\t' '$6 == "ok" { print $1 }' "$OUT" | xargs)"
     tar --format=posix --sparse --sort=name -C in -cf b.tar hole.npy a.npy
-    expect 3 bload scan --kind array b.tar :err 'skipped b/hole.npy#'
-    err_has ': a sparse file'
+    expect 3 bload scan --kind array b.tar :err 'skipped b/hole.npy#' :err ': a sparse file'
 }
 
 test_damaged_tars() {
@@ -194,8 +178,7 @@ test_damaged_tars() {
     expect 3 bload scan joined.tar --kind array :err ", but more follows at byte $bytes, which is not read (were archives joined?)"
     truncate -s 10240 zero.tar
     expect 3 bload scan zero.tar :err 'skipped zero: an empty tar'
-    : >empty.tar
-    expect 3 bload scan empty.tar :err 'skipped empty: empty file'
+    given empty.tar '' expect 3 bload scan empty.tar :err 'skipped empty: empty file'
     echo 'not a tar, though it is called so' >text.tar
     truncate -s 2000 text.tar
     expect 3 bload scan text.tar :err 'skipped text: no tar archive'
@@ -209,10 +192,8 @@ test_members_become_columns() {
     samples in 5 0
     rm in/*.y.npy
     make_tar a.tar ustar in
-    expect 0 bload pack -q a.tar --kind array -T 20 --attributes-members json,cls -o d
+    expect 0 bload pack -q a.tar --kind array -T 20 --attributes-members json,cls -o d :made width '0 1 2 3 4' :made cls '0 1 0 1 0'
     is 'c\t0 c\t1' "$(field caption <d/sequences.tsv | head -n 2 | xargs -d '\n')"
-    is '0 1 2 3 4' "$(field width <d/sequences.tsv | xargs)"
-    is '0 1 0 1 0' "$(field cls <d/sequences.tsv | xargs)"
     expect 0 bload info d :out 'cls '
     expect 0 bload report d :out '>a.tar<'
     # Another content of a member is another dataset.
@@ -221,8 +202,7 @@ test_members_become_columns() {
     expect 2 bload pack -q a.tar --kind array -T 20 --attributes-members json,cls -o d
     expect 0 bload pack -q a.tar --kind array -T 20 --attributes-members json --attributes-columns width --where 'width > 2' -o e
     is '' "$(field caption <e/sequences.tsv 2>/dev/null || true)"
-    expect 2 bload scan a.tar --kind array --attributes-members json --attributes-columns widht
-    err_has '--attributes-columns: no member json has "widht"'
+    expect 2 bload scan a.tar --kind array --attributes-members json --attributes-columns widht :err '--attributes-columns: no member json has "widht"'
     expect 2 bload scan a.tar --kind array --attributes-members jsn :err '--attributes-members: no sample has a member jsn'
     expect 2 bload scan in --kind array --attributes-members json :err '--attributes-members reads members of tars, and no input is one'
     # A value without keys has the name of its member: our own exports have lists of ids.
@@ -259,7 +239,7 @@ END
 test_members_become_fields() {
     samples in 6 0
     rm in/s4.y.npy
-    npy in/s5.y.npy 3
+    counted in/s5.y.npy 3
     mkdir -p conf data
     make_tar data/a.tar posix in
     cat >conf/set.yaml <<'END'
@@ -284,8 +264,7 @@ END
 }
 
 test_isolated_in_tasks_and_going_on() {
-    mkdir in
-    for name in h264-30.mp4 hevc-open-60.mp4; do cp "$(fixture $name)" in/; done
+    fixtures in h264-30.mp4 hevc-open-60.mp4
     for i in 1 2 3 4; do cp in/h264-30.mp4 "in/k$i.mp4"; done
     make_tar a.tar gnu in
     expect 0 bload pack -q a.tar --size 32x32 -T longest -o d
@@ -293,8 +272,7 @@ test_isolated_in_tasks_and_going_on() {
     expect 0 bload pack -q a.tar --size 32x32 -T longest --isolate off -o o :same-in d shards/00000/shard-00000000.safetensors
     expect 0 bload scan a.tar -o t.tsv
     for t in 0/2 1/2; do expect 0 bload pack -q --sequences t.tsv --size 32x32 -T longest --task $t --shard-size 200K -o tasks; done
-    expect 0 bload finish tasks
-    expect 0 bload verify -q tasks
+    expect 0 bload finish tasks :verified
     is "$(field path <d/sequences.tsv)" "$(field path <tasks/sequences.tsv)"
     # Another tar at its place.
     expect 0 bload pack -q a.tar --size 32x32 -T longest -o r
@@ -346,10 +324,7 @@ test_tasks_share_what_they_list() {
 
 test_text_and_sound() {
     mkdir in
-    for i in 1 2 3; do
-        seq 1 $((i * 30)) >"in/$i.txt"
-        cp "$(fixture tone-48000.mp3)" "in/$i.mp3"
-    done
+    for i in 1 2 3; do seq 1 $((i * 30)) >"in/$i.txt"; cp "$(fixture tone-48000.mp3)" "in/$i.mp3"; done
     tar -C in -cf text.tar 1.txt 2.txt 3.txt
     tar -C in -cf sound.tar 1.mp3 2.mp3 3.mp3
     expect 0 bload pack -q text.tar --tokenizer bytes -T 512 -o t
@@ -359,8 +334,7 @@ test_text_and_sound() {
     # Compressed members.
     printf '{"text": "abc"}\n{"text": "de"}\n' | gzip >in/4.jsonl.gz
     tar -C in -cf packed.tar 4.jsonl.gz
-    expect 0 bload pack -q packed.tar --tokenizer bytes -T 8 -o g
-    is "packed/4#0 packed/4#16" "$(field id <g/sequences.tsv | xargs)"
+    expect 0 bload pack -q packed.tar --tokenizer bytes -T 8 -o g :made id "packed/4#0 packed/4#16"
     is de "$(bload cat g 'packed/4#16')"
     expect 0 bload pack -q sound.tar --rate 8000 -T longest -o s
     rm in/*.txt

@@ -2,41 +2,29 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 
 # The folder v: clips of one size, and one that is none.
-setup() {
-    mkdir -p v
-    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
-}
+setup() { fixtures v h264-30.mp4 mpeg4-40.avi vp9-24.webm; }
 
 # pack [OPTION...]: with the options of every test here, so that there are several shards.
-pack() {
-    bload pack v -T 45 --shard-size 1 "$@"
-}
+pack() { bload pack v -T 45 --shard-size 1 "$@"; }
 
 # all_tasks N DIR: one after the other, the last one first.
-all_tasks() {
-    for ((i = $1 - 1; i >= 0; i--)); do expect 0 pack -q --task "$i/$1" -o "$2"; done
-}
+all_tasks() { for ((i = $1 - 1; i >= 0; i--)); do expect 0 pack -q --task "$i/$1" -o "$2"; done; }
 
 test_tasks_make_the_bytes_of_one_run() {
     expect 0 pack -q -o one
     for n in 1 2 3 7; do
         all_tasks $n many
         [ ! -e many/manifest.json ] || fail 'a manifest before the finish'
-        expect 0 bload finish -q many
-        diff -r one many
-        rm -r many
+        expect 0 bload finish -q many :same-as one :removed
     done
 }
 
 test_tasks_at_once_and_twice() {
     expect 0 pack -q -o one
-    for i in 0 1 2 0 1 2 0; do
-        pack -q --task $i/3 -o many 2>"$SCRATCH/task.$i" &
-    done
+    for i in 0 1 2 0 1 2 0; do pack -q --task $i/3 -o many 2>"$SCRATCH/task.$i" & done
     wait
     cat "$SCRATCH"/task.*
-    expect 0 bload finish -q many
-    diff -r one many
+    expect 0 bload finish -q many :same-as one
 }
 
 test_another_number_of_tasks_goes_on() {
@@ -46,8 +34,7 @@ test_another_number_of_tasks_goes_on() {
     err_has 'many: 2 of 3 shards are missing or damaged, the first is shards/00000/shard-00000000.safetensors (bload status many shows more): run the same bload pack --task I/3 command for I = 0, 2'
     expect 0 pack -q --task 0/2 -o many
     expect 0 pack --task 1/2 -o many :err 'bload: task 1/2: shards 1 to 2 of 3 are done'
-    expect 0 bload finish many :err 'bload: many: 3 shards'
-    diff -r one many
+    expect 0 bload finish many :err 'bload: many: 3 shards' :same-as one
     expect 0 bload finish many :err 'many is already complete: nothing to do'
     expect 0 pack --task 0/2 -o many :err 'many is already complete: nothing to do'
 }
@@ -65,8 +52,7 @@ test_a_record_without_its_shard() {
         err_has 'run the same bload pack --task I/3 command for I = 1'
         expect 0 pack -q $options --task 1/3 -o many
         expect 0 bload status many :out 'next        bload finish many'
-        expect 0 bload finish -q many
-        diff -r one many
+        expect 0 bload finish -q many :same-as one
         rm -r one many
     done
 }
@@ -151,14 +137,11 @@ test_what_finish_refuses() {
 test_text_shares_one_spool() {
     for ((n = 0; n < 200; n++)); do printf '{"text": "%s"}\n' "$(head -c $((n * 7 % 90 + 1)) /dev/zero | tr '\0' 'a')"; done >t.jsonl
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 128 --shard-size 4K -o one
-    for i in 0 1 2; do expect 0 bload pack -q t.jsonl --tokenizer bytes -T 128 --shard-size 4K --task $i/3 -o many; done
-    expect 0 bload finish -q many
-    diff -r one many
+    in_tasks 3 t.jsonl --tokenizer bytes -T 128 --shard-size 4K -o many :same-as one
 }
 
 test_the_scan_may_be_shared_too() {
-    echo 'no video at all' >v/broken.mp4
-    expect 3 pack -q -o one
+    given v/broken.mp4 'no video at all\n' expect 3 pack -q -o one
     for i in 0 2; do bload scan -q --task $i/3 -o many v 2>/dev/null || is 3 $?; done
     expect 1 pack -q --task 0/2 -o many :err 'bload scan --task 1/3'
     bload scan -q --task 1/3 -o many v 2>/dev/null || is 3 $?
@@ -168,10 +151,7 @@ test_the_scan_may_be_shared_too() {
     diff -r one many
     rm -r many
     # A run without tasks does not wait for parts that are missing, and takes those that are there.
-    for i in 0 1; do
-        bload scan -q --task $i/2 -o many v 2>/dev/null || is 3 $?
-        cp -r many many.$i
-    done
+    for i in 0 1; do bload scan -q --task $i/2 -o many v 2>/dev/null || is 3 $?; cp -r many many.$i; done
     expect 3 pack -q -o many.0 :same-as one
     expect 3 pack -q -o many.1 :same-as one
     # What was scanned otherwise is not taken.
@@ -182,11 +162,9 @@ test_the_first_task_decides_the_instructions() {
     expect 0 pack -q -o one --simd none
     expect 0 pack -q --task 0/2 --simd none -o many
     expect 0 pack -q --task 1/2 -o many
-    expect 0 bload finish -q many
-    diff -r one many
+    expect 0 bload finish -q many :same-as one
     expect 0 pack -q --task 0/2 --simd none -o other
-    expect 2 pack -q --task 1/2 --simd sse2 -o other
-    err_has 'other holds an unfinished dataset of another configuration: simd is "none" there, not "sse2"'
+    expect 2 pack -q --task 1/2 --simd sse2 -o other :err 'other holds an unfinished dataset of another configuration: simd is "none" there, not "sse2"'
 }
 
 test_a_task_looks_at_its_own_files_only() {

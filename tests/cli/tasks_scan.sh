@@ -1,17 +1,15 @@
 # bload scan --task: parts of a scan, by tasks that know nothing of each other.
 # shellcheck shell=bash disable=SC2317,SC2154
 
-clips() {
+setup() {
     mkdir -p v/sub
-    cp "$(fixture h264-30.mp4)" v/b10.mp4
-    cp "$(fixture mpeg4-40.avi)" v/b2.avi
+    fixtures v h264-30.mp4=b10.mp4 mpeg4-40.avi=b2.avi
     cp "$(fixture vp9-24.webm)" v/sub/c.webm
     : >v/empty.mp4
     head -c 5000 "$BLOAD_ROOT/LICENSE" >v/garbage.mkv
 }
 
 test_parts_are_made_once() {
-    clips
     expect 3 bload scan --task 1/2 -o d v :err 'bload: skipped garbage.mkv' 'bload: task 1/2: 1 sequence of 30 steps; 1 skipped'
     expect 3 bload scan --task 1/2 -o d v # the status of then
     err_has 'bload: d/.bload/scan-00001 is already there: nothing to do'
@@ -22,7 +20,6 @@ test_parts_are_made_once() {
 }
 
 test_tasks_of_other_scans_are_refused() {
-    clips
     expect 3 bload scan -q --task 0/2 -o d v
     expect 2 bload scan -q --task 1/3 -o d v :err 'd holds an unfinished dataset of another configuration: tasks is "2" there, not "3"'
     expect 2 bload scan -q --task 1/2 -o d v --stride 2 :err 'stride is "1" there, not "2"'
@@ -34,7 +31,6 @@ test_tasks_of_other_scans_are_refused() {
 }
 
 test_a_torn_part_is_made_anew() {
-    clips
     expect 3 bload scan -q --task 0/2 -o d v
     cp d/.bload/scan-00000 good
     shorten 9 d/.bload/scan-00000
@@ -43,7 +39,6 @@ test_a_torn_part_is_made_anew() {
 }
 
 test_the_same_task_twice_at_once() {
-    clips
     for i in 0 0 1 1 1; do
         bload scan -q --task $i/2 -o d v 2>/dev/null &
         pids+=($!)
@@ -57,7 +52,6 @@ test_the_same_task_twice_at_once() {
 }
 
 test_the_directory_of_the_file() {
-    clips
     mkdir c
     mv v c/
     given c/set.yaml 'sources:\n  - v\noutput: set\nT: 50\njobs: 2\n' expect 3 bload scan --task 0/1 -c c/set.yaml
@@ -92,7 +86,6 @@ merged() {
 }
 
 test_videos_merge_to_one_table() {
-    clips
     merged 3 v
     err_has 'bload: 30 parts: 5 rows' 'bload: 3 sequences of 94 steps (longest 40) in 3 blocks'
     is '0 3' "$(parts 3 v)"
@@ -106,18 +99,14 @@ test_videos_merge_to_one_table() {
 }
 
 # array FILE STEPS WIDTH
-array() {
-    local header="{'descr': '<f4', 'fortran_order': False, 'shape': ($2, $3), }"
-    { printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"; head -c $((4 * $2 * $3)) /dev/zero; } >"$1"
-}
+array() { npy "$1" "$2, $3" 0 '<f4'; }
 
 test_arrays_unlike_the_first_are_found_by_the_merge() {
-    mkdir v
-    for i in 2 3 4 6 7 9; do array v/$i.npy $i 2; done
-    for i in 1 5 8; do array v/$i.npy $i 3; done
-    echo none >v/0.npy
-    merged 3 --kind array v
-    is '0 3' "$(parts 3 --kind array v)"
+    put w/0.npy 'none\n'
+    for i in 2 3 4 6 7 9; do array w/$i.npy $i 2; done
+    for i in 1 5 8; do array w/$i.npy $i 3; done
+    merged 3 --kind array w
+    is '0 3' "$(parts 3 --kind array w)"
     expect 3 bload plan -q -T longest d
     err_is <<'END'
 bload: skipped 2.npy: its steps are F32 [2], those of the first (1.npy) F32 [3]
@@ -135,8 +124,7 @@ test_a_large_text_is_shared() {
         head -c 3000000 /dev/zero | tr '\0' "$i"
         printf '\nshort %s\n' "$i"
     done >v.txt
-    printf 'one\ntwo\n' >w.txt
-    : >empty.txt
+    put w.txt 'one\ntwo\n' empty.txt ''
     set -- --tokenizer bytes --documents line --max-document 1K v.txt w.txt empty.txt
     expect 3 bload scan -q -o all.tsv "$@"
     is '0 3' "$(parts 4 "$@")"
@@ -155,8 +143,7 @@ test_tokens_wait_in_the_spool_of_the_directory() {
     expect 2 bload plan -T 64 d :err 'group-by is "n" there, not ""'
     bload pack -q -T 64 --group-by n -o whole "$@"
     bload pack -q -T 64 --group-by n -o d --task 0/1 "$@"
-    expect 0 bload finish d
-    diff -r whole d
+    expect 0 bload finish d :same-as whole
 }
 
 test_lists_are_shared_by_their_lines() {
@@ -171,7 +158,6 @@ test_lists_are_shared_by_their_lines() {
 }
 
 test_attributes_over_all_tasks() {
-    clips
     rm v/garbage.mkv
     printf 'id,class\nb2,one\nb10,"two\nlines"\nsub/c,three\nempty,four\nnobody,five\n' >l.csv
     merged 3 --attributes l.csv v
@@ -182,7 +168,6 @@ test_attributes_over_all_tasks() {
 }
 
 test_one_file_serves_all() {
-    clips
     printf 'sources:\n  - v\noutput: d\nT: 50\njobs: 2\nseed: 3\ngroup-by: kind\nmin_length: 2\nsize: 32x32\n' >set.yaml
     for i in 0 1 2; do bload scan -q --task $i/3 -c set.yaml 2>/dev/null || is 3 $?; done
     expect 3 bload plan -c set.yaml
@@ -200,11 +185,9 @@ test_directories_that_are_none() {
     expect 2 bload plan -T 5 empty :err 'empty holds no unfinished dataset: begin one with bload scan --task i/N -o empty ...'
     is '' "$(files empty)"
     expect 2 bload plan -T 5 -o p.tsv empty :err '-o, --plot, --lengths and --epochs are for tables'
-    clips
 }
 
 test_a_dataset_that_is_complete() {
-    clips
     bload pack -q -T 50 --size 32x32 -o d v 2>/dev/null || is 3 $?
     files d >before
     expect 3 bload plan -T 50 d :err-is $'bload: d is already complete: nothing to do\nbload: 2 inputs skipped: see d/sequences.tsv (exit status 3)'
@@ -228,7 +211,6 @@ chain() {
 }
 
 test_the_whole_chain() {
-    clips
     printf 'id,class\nb2,1\nb10,2\nsub/c,3\nempty,4\ngarbage,5\n' >l.csv
     (for i in $(seq 9 -1 1); do array v/$i.npy $((11 - i)) $((2 + i % 4 / 3)); done)
     for i in $(seq 30); do echo "{\"text\": \"document $i\", \"n\": $i}"; done >v/a.jsonl

@@ -6,16 +6,13 @@ le() {
     local size=$1 number i byte text=
     shift
     for number; do
-        for ((i = 0; i < size; i++)); do
-            printf -v byte '\\x%02x' $((number >> 8 * i & 255))
-            text+=$byte
-        done
+        for ((i = 0; i < size; i++)); do printf -v byte '\\x%02x' $((number >> 8 * i & 255)); text+=$byte; done
     done
     printf "%b" "$text"
 }
 
 # The same ids in each form: documents 5 6 7 9, 8 9, 3 9; 9 ends each, and in Megatron's the first has two sequences.
-forms() {
+setup() {
     local ids="5 6 7 9 8 9 3 9"
     printf '{"input_ids": [%s]}\n' '5, 6, 7, 9' '8, 9' '3, 9' >ids.jsonl
     {
@@ -33,9 +30,7 @@ forms() {
 }
 
 # shards DIR: the checksums of its index and shards.
-shards() {
-    (cd "$1" && find index.safetensors shards -type f -print0 | sort -z | xargs -0 sha256sum)
-}
+shards() { (cd "$1" && find index.safetensors shards -type f -print0 | sort -z | xargs -0 sha256sum); }
 
 # packs NAME SPEC FILE [OPTION...]: the dataset NAME is that of the same ids in JSONL.
 packs() {
@@ -49,7 +44,6 @@ packs() {
 }
 
 test_each_form_gives_what_json_gives() {
-    forms
     packs nano dtype=u16,eos=9 nano.bin
     is 'nano.bin#0 nano.bin#8 nano.bin#12' "$(field id <nano/sequences.tsv | xargs)"
     packs olmo dtype=u32,eos=9,vocab=10 olmo.npy
@@ -74,7 +68,6 @@ test_each_form_gives_what_json_gives() {
 }
 
 test_documents_by_an_index_a_mark_or_none() {
-    forms
     # Whichever of its names Megatron's pair has; the eos= of other files does no harm.
     for name in m.bin m.idx m; do
         expect 0 bload scan --token-file auto,eos=5 $name :column id 'm.bin#0 m.bin#8 m.bin#12' :column length '4 2 2' :column empty '1 0 0'
@@ -141,9 +134,7 @@ END
 }
 
 # patch FILE OFFSET BYTES NUMBER
-patch() {
-    le "$3" "$4" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
+patch() { le "$3" "$4" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
 test_mistakes_are_named_by_file_and_byte() {
     while IFS= read -r line; do
@@ -152,20 +143,18 @@ test_mistakes_are_named_by_file_and_byte() {
         line=${line#*|} file=${line%%|*}
         line=${line#*|} change=${line%"|$said"}
         rm -f ./*
-        forms
+        setup
         eval "$change"
         expect "${said%% *}" bload scan --token-file "$spec" "$file" :err "${said#* }"
         is "$(field id <"$OUT" | wc -l)" "$(field id <"$OUT" | sort -u | wc -l)"
     done < <(mistakes)
     # Those that are not meant for such files say what they need.
     rm -f ./*
-    forms
+    setup
     expect 3 bload scan --kind text olmo.npy :err 'skipped olmo.npy: not an NPY file: ids without a header are read with --token-file dtype=u16'
-    expect 3 bload scan --kind text nano.bin
-    err_has "skipped nano.bin: Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)"
+    expect 3 bload scan --kind text nano.bin :err "skipped nano.bin: Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)"
     for option in --tokenizer=bytes --key=ids --documents=line --format=npy --megatron=document --keep=a --field=a=b --min-trained=1; do
-        expect 2 bload scan --token-file auto "${option%%=*}" "${option#*=}" m.bin
-        err_has "--token-file: the inputs are ids alone, so leave ${option%%=*} out"
+        expect 2 bload scan --token-file auto "${option%%=*}" "${option#*=}" m.bin :err "--token-file: the inputs are ids alone, so leave ${option%%=*} out"
     done
     expect 2 bload scan -q --token-file dtype=u16 --dedup-by text nano.bin :err '--dedup-by text: the table has no column "text", but id, length,'
     expect 0 bload scan -q --token-file dtype=u16 --dedup-by undivided nano.bin olmo.npy :column status 'ok dropped'
@@ -193,15 +182,12 @@ END
     is "$(shards a)" "$(shards b)"
     expect 0 bload pack -q --token-file dtype=u16 c.ds -T 2048 --oversize split -o c
     is "$(shards a)" "$(shards c)"
-    expect 0 bload scan -q --token-file dtype=u16,bos=50256 a.bin
-    cp "$OUT" one.tsv
-    expect 0 bload scan -q -j 4 --token-file dtype=u16,bos=50256 a.bin
-    same one.tsv "$OUT"
+    expect 0 bload scan -q --token-file dtype=u16,bos=50256 a.bin -o one.tsv
+    expect 0 bload scan -q -j 4 --token-file dtype=u16,bos=50256 a.bin :out-as one.tsv
     is "$(($(stat -c %s a.bin) / 2))" "$(field length <one.tsv | awk '{ n += $1 } END { print n }')"
 }
 
 test_files_that_change_after_the_scan() {
-    forms
     expect 0 bload scan -q --token-file dtype=u16,eos=9 nano.bin --spool kept -o t.tsv
     expect 2 bload pack -q --sequences t.tsv -T 8 -o d :err 'the table was scanned with sampling "tokenizer=none token-file=dtype=u16,eos=9"'
     expect 0 bload pack -q --sequences t.tsv --token-file dtype=u16,eos=9 -T 8 -o d --spool kept
@@ -220,7 +206,6 @@ test_files_that_change_after_the_scan() {
 
 # What bload exports for Megatron is what it reads: a sequence is one there, and a block a document.
 test_there_and_back_by_megatron() {
-    forms
     expect 0 bload pack -q ids.jsonl --key input_ids -T 4 -o d --order keep
     expect 0 bload export -q --to megatron d -o out
     expect 0 bload pack -q --token-file sequences out/tokens -T 4 -o again --order keep :made length '4 2 2'

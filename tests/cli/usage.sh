@@ -2,19 +2,14 @@
 # shellcheck shell=bash disable=SC2317,SC2086
 commands='scan plan compare pack view export show cat find finish verify info report status slurm doctor completion'
 
-test_no_command_shows_help_and_fails() {
-    expect 2 bload :out-is '' :err 'usage: bload COMMAND'
-}
+test_no_command_shows_help_and_fails() { expect 2 bload :out-is '' :err 'usage: bload COMMAND'; }
 
 test_help() {
     expect 0 bload --help
     for command in $commands; do out_has "  $command "; done
     err_is </dev/null
     cp "$OUT" "$SCRATCH/help"
-    for word in help -h 'help --help' 'help help'; do
-        expect 0 bload $word
-        same "$OUT" "$SCRATCH/help"
-    done
+    for word in help -h 'help --help' 'help help'; do expect 0 bload $word :out-as "$SCRATCH/help"; done
     expect 2 bload help unpack :err-is 'bload: unknown command "unpack" (see bload --help)'
 }
 
@@ -30,11 +25,8 @@ test_version_is_the_headers() {
     same "$OUT" "$SCRATCH/version"
 }
 
-test_unknown_command() {
-    expect 2 bload unpack :err-is 'bload: unknown command "unpack" (see bload --help)'
-}
-
 test_nearest_command() {
+    expect 2 bload unpack :err-is 'bload: unknown command "unpack" (see bload --help)'
     expect 2 bload pakc :err-is 'bload: unknown command "pakc": did you mean pack?'
     expect 2 bload help stats :err-is 'bload: unknown command "stats": did you mean status?'
     expect 2 bload hepl :err-is 'bload: unknown command "hepl": did you mean help?'
@@ -43,22 +35,14 @@ test_nearest_command() {
     expect 1 bload info file :err-is 'bload: info: file is a file, not the directory of a dataset'
 }
 
-test_nearest_option() {
-    expect 2 bload pack --stategy block :err-is 'bload: pack: unknown option --stategy: did you mean --strategy?'
-    expect 2 bload pack --world=8 :err-is 'bload: pack: unknown option --world: did you mean --world-size?'
-    # of this command alone
-    expect 2 bload verify --stategy block :err-is 'bload: verify: unknown option --stategy (see --help)'
-}
-
 test_help_of_each_command() {
     for command in $commands; do
         expect 0 bload $command --help :err-is '' :out "usage: bload $command " '  -h  ' '      --help  '
+        awk -v command=$command '/^  / && length($0) > 80 { print command ": " $0; wide = 1 } END { exit wide }' "$OUT"
         mv "$OUT" "$SCRATCH/long"
-        expect 0 bload help $command
-        same "$OUT" "$SCRATCH/long"
+        expect 0 bload help $command :out-as "$SCRATCH/long"
         # Someone who asks for help next to a mistake wants help.
-        expect 0 bload $command --help --wrong
-        same "$OUT" "$SCRATCH/long"
+        expect 0 bload $command --help --wrong :out-as "$SCRATCH/long"
     done
 }
 
@@ -70,8 +54,7 @@ test_sections_of_help() {
         names=$(sed '1,/^One section: bload '$command' --help SECTION, of:$/d' "$OUT")
         [ -n "$names" ] || fail "no sections of $command"
         for section in $names; do
-            expect 0 bload $command --help $section :err-is ''
-            is 1 "$(grep -c '^[A-Z].*:$' "$OUT")"
+            expect 0 bload $command --help $section :err-is '' :out-count 1 '^[A-Z].*:$'
             cat "$OUT"
         done | grep -oE '^ {2,6}-[A-Za-z, -]+' | sort | diff "$SCRATCH/whole" -
     done
@@ -91,8 +74,7 @@ test_usual_help() {
         expect 0 bload $command --help
         while read -r flag; do out_has "$flag"; done < <(grep -oE -- '--[a-z-]+' "$SCRATCH/usual")
         expect 0 bload $command -h --help :out 'General:'
-        expect 0 bload $command -h --wrong
-        same "$OUT" "$SCRATCH/short"
+        expect 0 bload $command -h --wrong :out-as "$SCRATCH/short"
     done
 }
 
@@ -100,8 +82,7 @@ test_examples_of_usual_help_run() {
     export HOME=$PWD PATH=$PWD/bin:$PATH
     mkdir -p bin videos clips texts datasets .config/fish/completions
     ln -s "$BLOAD" bin/bload
-    printf '#!/bin/sh\necho 7\n' >bin/sbatch
-    printf '#!/bin/sh\n' >bin/squeue
+    put bin/sbatch '#!/bin/sh\necho 7\n' bin/squeue '#!/bin/sh\n'
     chmod +x bin/*
     cp "$(fixture h264-30.mp4)" "$(fixture mpeg4-40.avi)" videos
     cp videos/*.mp4 clips
@@ -124,16 +105,13 @@ test_examples_of_usual_help_run() {
 
 test_what_is_named_and_is_not_there_is_wrong_usage() {
     cp "$(fixture h264-1.mp4)" x.mp4
-    expect 0 bload scan -q x.mp4
-    cp "$OUT" t.tsv
-    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, path: "l/{id}.txt", kind: labels, mapping: none}]\n' >labels.yaml
-    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, kind: intervals, annotations: none, mapping: t.tsv}]\n' >intervals.yaml
-    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nsequences: none\n' >table.yaml
-    printf 'sources: [x.mp4]\nT: 9\nsize: 32x32\nattributes: none\n' >attributes.yaml
+    expect 0 bload scan -q x.mp4 -o t.tsv
+    put labels.yaml 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, path: "l/{id}.txt", kind: labels, mapping: none}]\n'
+    put intervals.yaml 'sources: [x.mp4]\nT: 9\nsize: 32x32\nfields: [{name: l, kind: intervals, annotations: none, mapping: t.tsv}]\n'
+    put table.yaml 'sources: [x.mp4]\nT: 9\nsize: 32x32\nsequences: none\n' attributes.yaml 'sources: [x.mp4]\nT: 9\nsize: 32x32\nattributes: none\n'
     while read -r line; do
-        expect 2 bload $line :out-is ''
+        expect 2 bload $line :out-is '' :none d
         grep -qE "none.*: No such file or directory(, nor is it in the cache of its library.*)?\$" "$ERR" || fail "$line: $(cat "$ERR")"
-        [ ! -e d ] || fail "$line: it made d"
     done <<'END'
 scan none
 scan none/x.mp4
@@ -175,13 +153,11 @@ doctor none
 END
 }
 
-test_options_fit_eighty_columns() {
-    for command in $commands; do
-        bload $command --help | awk -v command=$command '/^  / && length($0) > 80 { print command ": " $0; wide = 1 } END { exit wide }'
-    done
-}
-
 test_unknown_options() {
+    expect 2 bload pack --stategy block :err-is 'bload: pack: unknown option --stategy: did you mean --strategy?'
+    expect 2 bload pack --world=8 :err-is 'bload: pack: unknown option --world: did you mean --world-size?'
+    # of this command alone
+    expect 2 bload verify --stategy block :err-is 'bload: verify: unknown option --stategy (see --help)'
     for command in $commands; do
         expect 2 bload $command --wrong :err-is "bload: $command: unknown option --wrong (see --help)" :out-is ''
         expect 2 bload $command -Z :err-is "bload: $command: unknown option -Z (see --help)"
@@ -197,8 +173,7 @@ test_options_without_their_value() {
 
 # The second value of a flag does not replace the first in silence; the same value again, in whatever form, does no harm.
 test_options_given_twice() {
-    printf '5\n6\n' >lengths
-    expect 2 bload pack x --keep url --keep id -T 5 -o d
+    given lengths '5\n6\n' expect 2 bload pack x --keep url --keep id -T 5 -o d
     err_is <<<'bload: pack: --keep is given twice, as "url" and as "id": give it once, with commas between: --keep url,id'
     # Of numbers, words and flags the last one counts.
     expect 0 bload plan -q --lengths lengths -T 6 -T 7 --strategy naive --strategy=block --quiet=false -q -o plan.tsv
@@ -222,34 +197,25 @@ test_nothing_to_work_on() {
 }
 
 test_a_full_disk_behind_stdout() {
-    printf '5\n6\n' >lengths
+    into_full() { bload "$@" >/dev/full; }
+    put lengths '5\n6\n'
     for words in --help --version 'plan --help' 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths' \
         'plan -T 9 --lengths lengths -o /dev/full' 'plan -T 9 --lengths lengths --report /dev/full'; do
-        status=0
-        bload $words >/dev/full 2>"$ERR" || status=$?
-        is 1 $status
-        grep -q 'cannot write' "$ERR" || fail "$words: $(cat "$ERR")"
+        expect 1 into_full $words :err 'cannot write'
     done
-    status=0
-    bload scan "$(fixture h264-1.mp4)" >/dev/full 2>"$ERR" || status=$?
-    is 1 $status
-    err_has 'No space left on device'
+    expect 1 into_full scan "$(fixture h264-1.mp4)" :err 'No space left on device'
 }
 
 test_a_closed_stdout() {
-    printf '5\n6\n' >lengths
-    for words in --help --version 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths'; do
-        status=0
-        bload $words >&- 2>"$ERR" || status=$?
-        is 1 $status
-    done
+    into_none() { bload "$@" >&-; }
+    put lengths '5\n6\n'
+    for words in --help --version 'plan -T 9 --lengths lengths' 'compare -T 9 --lengths lengths'; do expect 1 into_none $words; done
 }
 
 test_a_reader_that_left() {
+    to_head() { bload "$@" | head -n 1 >/dev/null; }
     seq 1 200000 >lengths
-    status=0
-    bload plan -q -T 200000 --lengths lengths 2>"$ERR" | head -n 1 >/dev/null || status=$?
-    is 141 $status # SIGPIPE, as for any filter
+    expect 141 to_head plan -q -T 200000 --lengths lengths # SIGPIPE, as for any filter
 }
 
 # In names, in the dataset's own, and in what the command line says: controls, the direction of writing, no UTF-8.
@@ -289,9 +255,7 @@ test_long_paths_leave_room_for_the_reason() {
 # A flag that can change nothing beside the others is a mistake; a file's may be meant for another command.
 test_options_without_effect_are_refused() {
     seq 5 30 >lengths
-    while IFS='|' read -r flags message; do
-        expect 2 bload plan -q -T 40 --lengths lengths $flags -o plan.tsv :err-is "bload: plan: $message"
-    done <<'END'
+    while IFS='|' read -r flags message; do expect 2 bload plan -q -T 40 --lengths lengths $flags -o plan.tsv :err-is "bload: plan: $message"; done <<'END'
 --clip 3|--clip has no effect without --strategy sample or mix
 --clips all --strategy mix|--clips has no effect without --strategy sample
 --strategy naive --fill paper|--fill has no effect without --strategy block
@@ -320,8 +284,7 @@ END
 }
 
 test_skipped_inputs_may_be_no_failure() {
-    mkdir v
-    : >v/empty.mp4
+    put v/empty.mp4 ''
     cp "$(fixture h264-30.mp4)" v/
     expect 3 bload scan v
     expect 0 bload scan v --skipped-ok -o t.tsv :err 'skipped empty.mp4: empty file'
@@ -407,8 +370,7 @@ test_what_to_do_is_said() {
     mv d moved
     for command in info report cat export; do
         case $command in cat) set -- v x ;; export) set -- v --to mds -o o ;; *) set -- v ;; esac
-        expect 1 bload $command "$@"
-        err_has 'it has no manifest.json: put it back, or make the view again (the same bload view command with its new path)'
+        expect 1 bload $command "$@" :err 'it has no manifest.json: put it back, or make the view again (the same bload view command with its new path)'
     done
     printf X | dd of=moved/shards/00000/shard-00000000.safetensors bs=1 seek=300 conv=notrunc status=none
     expect 1 bload verify moved :err 'the command that packed moved, with --repair, makes damaged shards again' 'moved has 1 error'

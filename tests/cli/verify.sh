@@ -27,15 +27,13 @@ test_tasks_share_the_shards() {
     damage d/shards/00000/shard-00000006.safetensors 5000
     expect 0 bload verify -q --task 0/3 d
     expect 0 bload verify -q --task 1/3 d
-    expect 1 bload verify -q --task 2/3 d :err 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum'
-    err_has 'bload: verify: d has 1 error'
+    expect 1 bload verify -q --task 2/3 d :err 'bload: shards/00000/shard-00000006.safetensors: block 6 of frames: checksum' :err 'bload: verify: d has 1 error'
 }
 
 # one_error DATASET FILE WORDS: that is all that is told.
 one_error() {
-    expect 1 bload verify -q "$1"
+    expect 1 bload verify -q "$1" :err "bload: $2: $3" "bload: verify: $1 has 1 error"
     is 2 "$(wc -l <"$ERR")"
-    err_has "bload: $2: $3" "bload: verify: $1 has 1 error"
 }
 
 test_a_file_that_is_missing_or_cut_is_one_error() {
@@ -70,8 +68,7 @@ test_no_fault_falls_between_tasks() {
             cp "sound/$file" "d/$file"
         done
     done
-    echo more >d/shards/00000/more
-    expect 1 bload verify -q --task 0/3 d :err 'belongs to no shard'
+    given d/shards/00000/more 'more\n' expect 1 bload verify -q --task 0/3 d :err 'belongs to no shard'
     expect 0 bload verify -q --task 1/3 d
 }
 
@@ -79,8 +76,7 @@ test_no_fault_falls_between_tasks() {
 test_a_task_reads_what_it_compares_with() {
     ten_shards
     chmod a+w d/sequences.tsv
-    echo 'no table' >d/sequences.tsv
-    expect 1 bload verify -q --task 0/3 d :err 'sequences.tsv: '
+    given d/sequences.tsv 'no table\n' expect 1 bload verify -q --task 0/3 d :err 'sequences.tsv: '
     expect 0 bload verify -q --task 1/3 d
     rm d/index.safetensors
     expect 1 bload verify -q --task 1/3 d :err 'index.safetensors: cannot open'
@@ -89,8 +85,7 @@ test_a_task_reads_what_it_compares_with() {
 test_the_environment_tells_the_task() {
     ten_shards
     expect 2 env -i "$BLOAD" verify --task auto d :err 'no variable gives the task'
-    expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d
-    err_has 'task 1 of 2: verified, no errors: 5 of 10 shards'
+    expect 0 env -i OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$BLOAD" verify --task auto d :err 'task 1 of 2: verified, no errors: 5 of 10 shards'
     expect 2 env -i SLURM_PROCID=0 SLURM_NTASKS=2 "$BLOAD" verify --task auto d :err 'this is the batch script itself, not srun'
     expect 2 bload verify --task 3/3 d :err '--task expects i/N with i from 0 to N-1'
 }
@@ -175,9 +170,11 @@ test_an_index_of_another_seed() {
     expect 1 bload view -q s1 -T 512 -o v :err 'another dataset'
 }
 
-# edit DATASET EXPRESSION: changes the manifest, m, by Python.
+# edit DATASET EXPRESSION: makes x, a copy whose manifest, m, is changed by Python.
 edit() {
-    python3 - "$1/manifest.json" "$2" <<'END'
+    rm -rf x
+    cp -r "$1" x
+    python3 - x/manifest.json "$2" <<'END'
 import json, sys
 m = json.load(open(sys.argv[1]))
 exec(sys.argv[2])
@@ -194,17 +191,13 @@ test_forms_of_names_and_digests() {
         'm["files"][0]["name"] = "./a"' 'm["files"][0]["name"] = "a/"' 'm["files"][0]["name"] = "a\x1b[1m"' 'm["files"][0]["name"] = ""' \
         'm["files"][0]["checksum"] = "../../0123456789"' 'm["files"][0]["checksum"] = "0123456789ABCDEF"' 'm["files"][0]["bytes"] = -1' \
         'm["fields"][0]["name"] = "../x"' 'm["fields"][0]["name"] = ""' 'm["fields"][0]["name"] = ".."' 'm["plan_digest"] = "x/../y"'; do
-        rm -rf x
-        cp -r d x
-        edit x "$change"
+        edit d "$change"
         expect 1 bload info x :err-lacks 'wrong checksum'
         expect 1 bload verify -q x
     done
     for change in 'm["sources"][0]["path"] = ""' 'm["sources"][0]["path"] = "a\\x00b"' 'm["sources"][0]["files"]["shards.tsv"] = "../../../../x"' \
         'm["sources"][0]["rows"] = 10**18' 'm["sources"][0]["blocks"] = 2**62'; do
-        rm -rf x
-        cp -r v x
-        edit x "$change"
+        edit v "$change"
         expect 1 bload verify -q x :err-lacks 'wrong checksum'
     done
     # In shards.tsv a checksum has 16 digits, and a name is the one that follows from its number.

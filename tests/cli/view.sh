@@ -15,14 +15,10 @@ documents() {
 }
 
 # of WORD MANIFEST
-of() {
-    word "$1" <"$2"
-}
+of() { word "$1" <"$2"; }
 
 # damage FILE: other bytes near its end.
-damage() {
-    printf '\377\376\375' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 40)) conv=notrunc status=none
-}
+damage() { printf '\377\376\375' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 40)) conv=notrunc status=none; }
 
 # stored NAME OPTION...: packs NAME.jsonl.
 stored() {
@@ -53,16 +49,14 @@ test_sequences_in_pieces_are_joined() {
     stored a -T 32 --oversize split -o split
     stored a --store -o store
     for dir in whole split store; do
-        bload view -q $dir -T 256 -o "view-$dir"
-        bload verify -q "view-$dir"
+        expect 0 bload view -q $dir -T 256 -o "view-$dir" :verified
         is "$(of plan_digest "view-whole/manifest.json")" "$(of plan_digest "view-$dir/manifest.json")"
     done
     # What was cut off is missing, and told; what a view cuts is counted.
     stored a -T 32 --oversize truncate -o short || true
     expect 0 bload view short -T 256 -o v :err 'sequences are not stored as a whole'
     expect 1 bload view whole -T 64 -o w :err 'more than T = 64' :none w
-    bload view -q whole -T 64 --oversize drop -o w
-    bload verify -q w
+    expect 0 bload view -q whole -T 64 --oversize drop -o w :verified
 }
 
 test_several_datasets() {
@@ -88,13 +82,11 @@ second = [sum(True in block for block in of[i:i + each]) for i in range(0, len(o
 assert max(second) - min(second) <= 1, second
 assert len(of) % each == 0 and sum(second) * 4 <= len(of) + each
 END
-    bload view -q a b -T 256 --mix random -o w
-    bload verify -q w
+    expect 0 bload view -q a b -T 256 --mix random -o w :verified
     is "$(of steps "v/manifest.json")" "$(of steps "w/manifest.json")"
     # An id of both gets the name of its dataset.
     cp -r a c
-    bload view -q a c -T 256 -o x
-    bload verify -q x
+    expect 0 bload view -q a c -T 256 -o x :verified
 }
 
 test_weights() {
@@ -102,17 +94,14 @@ test_weights() {
     documents b.jsonl 6 100
     stored a -T 128 -o a
     stored b -T 128 -o b
-    expect 0 bload view a=1 b=1 -T 256 --epochs 3 -o v
-    is 'index.safetensors manifest.json plans plans/epoch-00001.safetensors plans/epoch-00002.safetensors rows.safetensors' \
-        "$(files v | xargs)"
-    bload verify -q v
+    expect 0 bload view a=1 b=1 -T 256 --epochs 3 -o v :verified
+    is 'index.safetensors manifest.json plans plans/epoch-00001.safetensors plans/epoch-00002.safetensors rows.safetensors' "$(files v | xargs)"
     expect 0 bload info v :out ', weight 1'
     # b is exhausted after one epoch, and goes on in the next; a is gone through once in about four.
     expect 2 bload view a=1 b=1 -T 256 --epochs 3 --repeat-max 2 -o w :err 'more than --repeat-max 2' :none w
     bload view -q a=1 b=1 -T 256 --epoch-steps 1M --repeat-max 1000 -o w 2>/dev/null && fail 'a number has no suffix'
-    bload view -q a=1 b=1 -T 256 --epoch-steps 25600 -o w
+    expect 0 bload view -q a=1 b=1 -T 256 --epoch-steps 25600 -o w :verified
     is 100 "$(of blocks "w/manifest.json")"
-    bload verify -q w
     for bad in 'a=0 b=1' 'a=1 b' 'a= b=1' 'a=1' 'a=-1 b=1' 'a=nan b=1'; do expect 2 bload view $bad -T 256 -o x; done
     # Drawn together, any option of a plan holds.
     expect 0 bload view a=1 b=1 -T 256 --mix random --epochs 3 --world-size 2 --balance quadratic --remainder pad -o r :err ' 50.' :verified
@@ -134,14 +123,9 @@ test_slots_for_sequences() {
     for view in 'a -o v' 'b -o w --max-sequences 4' 'a=1 b=2 --mix random -o x' 'a=1 b=1 -o y'; do
         expect 0 bload view -q $view -T 256 --sequence-slots 40 --epochs 3
     done
-    for view in v w x y; do
-        is 40 "$(word S <$view/manifest.json)"
-        bload verify -q $view
-    done
+    for view in v w x y; do is 40 "$(word S <$view/manifest.json)"; bload verify -q $view; done
     same v/index.safetensors plain/index.safetensors
-    expect 0 bload pack -q v -o packed
-    is 40 "$(word S <packed/manifest.json)"
-    bload verify -q packed
+    expect 0 bload pack -q v -o packed :manifest S 40 :verified
     expect 2 bload view -q a -T 256 --sequence-slots 2 --epochs 3 -o z
     err_has "--sequence-slots 2 are too few: a block has $S sequences; give --sequence-slots $S, or plan with --max-sequences 2"
     expect 2 bload view -q a -T 256 --sequence-slots 257 -o z :err '--sequence-slots 257 is more than T = 256' :none z
@@ -156,19 +140,15 @@ test_pieces_that_overlap() {
     stored b --store -T 40 -o b
     for source in a b; do expect 0 bload view -q $source -T 32 --oversize split --overlap 6 --epochs 2 -o v-$source :verified; done
     same v-a/index.safetensors v-b/index.safetensors
-    expect 0 bload view a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 --mix random -o w :err '; repeated '
+    expect 0 bload view a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 --mix random -o w :err '; repeated ' :verified
     is $(($(word blocks <w/manifest.json) * 32)) $(($(word steps <w/manifest.json) + $(word repeated <w/manifest.json) + $(word padding <w/manifest.json)))
-    bload verify -q w
     expect 0 bload view -q a=1 b=2 -T 32 --oversize split --overlap 6 --epochs 2 -o x :verified
     expect 0 bload pack -q v-a -o packed :verified
     is "$(word repeated <v-a/manifest.json)" "$(word repeated <packed/manifest.json)"
     for id in $(cut -f 1 a/sequences.tsv | sed -n '2p; 9p; 30p'); do
         expect 0 bload cat a "$id"
         cp "$OUT" ids
-        for dataset in b v-a packed; do
-            expect 0 bload cat $dataset "${id/a.jsonl/$([ $dataset = b ] && echo b || echo a).jsonl}"
-            cmp "$OUT" ids
-        done
+        for dataset in b v-a packed; do expect 0 bload cat $dataset "${id/a.jsonl/$([ $dataset = b ] && echo b || echo a).jsonl}" :out-as ids; done
     done
     stored a -T 10 --strategy sample -o clips
     expect 2 bload view -q clips -T 5 --oversize split --overlap 2 -o z :err '--overlap needs sequences that are stored from their first step on'
@@ -188,18 +168,13 @@ test_what_cannot_be_viewed() {
     expect 2 bload view a -T 256
     expect 2 bload view a -o w
     expect 2 bload view a -T 256 -o a :err 'a holds a dataset'
-    mkdir other
-    touch other/file
-    expect 2 bload view a -T 256 -o other :err 'other holds no view, but file'
+    given other/file '' expect 2 bload view a -T 256 -o other :err 'other holds no view, but file'
     expect 2 bload view a -T 256 --split x=50%,y=50% -o w :err 'make one view for each part'
     expect 2 bload pack -q a.jsonl --kind text --key input_ids -T 128 -o v
-    for name in few fewer; do
-        documents $name.jsonl 3 2
-        stored $name -T 128 -o $name
-    done
-    expect 2 bload view few fewer -T 256 --epochs 3 --world-size 3 --batch-size 2 -o w
+    expect 2 bload pack a -T 64 -o d :err 'a is a dataset, not a source: bload view makes other plans over what it stores' :none d
+    for name in few fewer; do documents $name.jsonl 3 2; stored $name -T 128 -o $name; done
+    expect 2 bload view few fewer -T 256 --epochs 3 --world-size 3 --batch-size 2 -o w :none w
     err_has '2 sequences cannot be spread over 3 blocks: --remainder pad or drop'
-    [ ! -e w ] || fail "left: $(find w)"
 }
 
 test_a_source_that_changed_is_named() {
@@ -251,16 +226,9 @@ test_subsets_and_parts() {
     is 500 $(($(of sequences "train/manifest.json") + $(of sequences "val/manifest.json")))
     bload verify -q train
     bload verify -q val
-    expect 0 bload view a -T 256 --where 'length > 60' --first 20 -o few :err 'bload: left out by --where'
+    expect 0 bload view a -T 256 --where 'length > 60' --first 20 -o few :err 'bload: left out by --where' :verified
     is 20 "$(of sequences "few/manifest.json")"
-    bload verify -q few
     expect 1 bload view a -T 256 --where 'length > 600' -o none :none none
-}
-
-test_a_dataset_is_no_source() {
-    documents a.jsonl 1 10
-    stored a -T 128 -o a
-    expect 2 bload pack a -T 64 -o d :err 'a is a dataset, not a source: bload view makes other plans over what it stores' :none d
 }
 
 test_levels() {
@@ -323,8 +291,7 @@ test_what_cannot_be_made_leaves_nothing() {
     awk 'BEGIN { for (i = 0; i < 1500; i++) print i }' >a.txt
     expect 0 bload pack -q --documents line --kind text --tokenizer bytes a.txt --store -o a
     in_small_disk 72K '
-        expect 1 bload view a -T 8 -o disk/v
-        grep -q "No space left on device" "$ERR" || { cat "$ERR"; exit 1; }
+        expect 1 bload view a -T 8 -o disk/v :err-like "No space left on device"
         [ -z "$(ls -A disk)" ] || { find disk; exit 1; }
         expect 1 bload view a -T 8 --epochs 3 -o disk/v
         [ -z "$(ls -A disk)" ]'
@@ -383,9 +350,8 @@ test_what_is_excluded() {
     # Arguments; rows that are left (a: 0 to 4, the last one empty; then the others); how many were left out; the message.
     while IFS='|' read -r arguments rows count message; do
         rm -rf v
-        expect 0 bload view $arguments -T 8 -o v
+        expect 0 bload view $arguments -T 8 -o v :err "bload: left out by --exclude: $count"
         is "$rows" "$(rows_of v)"
-        err_has "bload: left out by --exclude: $count"
         if [ "$message" ]; then err_has "bload: --exclude $message"; else ! grep -q 'no sequence has' "$ERR"; fi
         expect 0 bload verify -q v
     done <<'END'
@@ -402,8 +368,7 @@ a --exclude a.jsonl#0 --where length>2 --first 1|1|1 sequence|
 END
     expect 1 bload view a -T 8 --exclude a.jsonl -o none :err-is 'bload: view: no sequence is left: 4 by --exclude'
     for mix in '' '--mix random'; do
-        expect 1 bload view a=1 b=1 $mix -T 8 --exclude b.jsonl -o none
-        err_has 'bload: view: no sequence of the source b is left: make the view without it'
+        expect 1 bload view a=1 b=1 $mix -T 8 --exclude b.jsonl -o none :err 'bload: view: no sequence of the source b is left: make the view without it'
     done
     expect 2 bload view a -T 8 --exclude @nowhere -o none :err-is 'bload: view: cannot open nowhere: No such file or directory'
     # They are a part of what the view is, in whatever order they are given.

@@ -20,8 +20,7 @@ documents() {
 is_packed() {
     diff -r "$1/shards" "$2/shards"
     for name in shards.tsv index.safetensors sequences.tsv; do same "$1/$name" "$2/$name"; done
-    expect 0 bload verify -q "$2"
-    [ ! -e "$2/.bload" ] || fail "$2/.bload is left"
+    expect 0 bload verify -q "$2" :none "$2/.bload"
 }
 
 STORE=() # further options of the store
@@ -59,21 +58,15 @@ test_documents() {
     of_view 0 '-T 250 --align 8 --max-length 180' '--shard-size 10K' "${text[@]}"
     STORE=(--compress zstd)
     of_view 0 '-T 256 --seed 2' '--shard-size 10K' "${text[@]}"
-    expect 0 bload pack view --shard-size 20K -o e :err 'the sources are compressed: their sequences, 120.5 KiB, are first bucketed by shard'
-    rm -r e
+    expect 0 bload pack view --shard-size 20K -o e :err 'the sources are compressed: their sequences, 120.5 KiB, are first bucketed by shard' :removed
     STORE=()
     of_view 0 '-T 256' '--shard-size 10K' "${text[@]}" --attributes docs.csv
     expect 0 bload pack -q view --shard-size 10K -o e --task 0/1
-    expect 0 bload finish -q e
-    diff -r d e
-    expect 0 bload plan -q --dataset d --epochs 3
-    expect 0 bload verify -q d
+    expect 0 bload finish -q e :same-as d
+    expect 0 bload plan -q --dataset d --epochs 3 :verified d
 }
 
-clips() {
-    mkdir -p v
-    for name in h264-30.mp4 mpeg4-40.avi vp9-24.webm; do cp "$(fixture $name)" v/; done
-}
+clips() { fixtures v h264-30.mp4 mpeg4-40.avi vp9-24.webm; }
 
 # Frames as they are, as JPEG files and as differences are copied, not decoded.
 test_video() {
@@ -104,8 +97,7 @@ test_arrays_and_sound() {
     of_view 3 '-T 3000' '--shard-size 10K' --kind array in
     STORE=(-T 333 --compress zstd)
     of_view 3 '-T 1000 --oversize split --seed 2' '--compress zstd --shard-size 10K' --kind array in
-    mkdir a
-    cp "$(fixture tone-8000.wav)" "$(fixture tone-44100-stereo.flac)" "$(fixture tone-48000.mp3)" a
+    fixtures a tone-8000.wav tone-44100-stereo.flac tone-48000.mp3
     INPUTS=(a)
     STORE=()
     of_view 0 '-T 20000 --seed 2' '' a
@@ -118,21 +110,18 @@ test_of_a_store_with_failures() {
     expect 3 bload pack -q v --size 32x24 --store -o store
     expect 0 bload view -q store -T 50 --min-length 26 -o view
     expect 3 bload pack view -o d
-    expect 3 bload pack view -o d :err '1 input skipped: see d/sequences.tsv (exit status 3)'
+    expect 3 bload pack view -o d :err '1 input skipped: see d/sequences.tsv (exit status 3)' :verified
     is 'skipped ok ok dropped' "$(field status <d/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
     is 'shorter than --min-length, 26 steps' "$(field reason 4 <d/sequences.tsv)"
     is "$(field reason 1 <store/sequences.tsv)" "$(field reason 1 <d/sequences.tsv)"
-    expect 0 bload verify -q d
     expect 0 bload view -q store -T 50 --where 'id != mpeg4-40.avi' -o without
-    expect 3 bload pack -q without -o f
+    expect 3 bload pack -q without -o f :verified
     is 'dropped not in the view' "$(field status 3 <f/sequences.tsv) $(field reason 3 <f/sequences.tsv)"
-    expect 0 bload verify -q f
     # A sequence that is stored in part has the length of that part.
     expect 3 bload pack -q v --size 32x24 -T 20 --oversize truncate -o short
     expect 0 bload view -q short -T 20 -o less
-    expect 3 bload pack less -o e :err 'bload: 3 sequences are not stored as a whole: 34 steps of them are missing from the sources'
+    expect 3 bload pack less -o e :err 'bload: 3 sequences are not stored as a whole: 34 steps of them are missing from the sources' :verified
     is '20 20 20' "$(field length <e/sequences.tsv | sed 1d | tr '\n' ' ' | sed 's/ $//')"
-    expect 0 bload verify -q e
 }
 
 test_several_sources() {
@@ -154,10 +143,9 @@ test_several_sources() {
     expect 0 bload info d :out 'class'
     # An id of both sources has the name of its source.
     expect 0 bload view -q a other/a -T 256 --mix random -o same
-    expect 0 bload pack -q same -o e
+    expect 0 bload pack -q same -o e :verified
     is 200 "$(field id <e/sequences.tsv | sort -u | wc -l)"
     is "$(basename "$PWD")" "$(basename "$PWD")"
-    expect 0 bload verify -q e
     # Weights repeat sequences.
     expect 0 bload view -q a=1 b=3 -T 256 -o blend
     expect 2 bload pack blend -o f :err 'a view with weights cannot be packed' :none f
@@ -219,9 +207,7 @@ test_killed_and_resumed_and_by_tasks() {
     expect 0 bload pack -q "${options[@]}" -o d -j 2 :same-as one
     interrupted INT "${options[@]}"
     expect 0 bload pack -q "${options[@]}" -o d :same-as one
-    for i in 2 0 1; do expect 0 bload pack -q "${options[@]}" -o tasks --task $i/3; done
-    expect 0 bload finish -q tasks
-    diff -r one tasks
+    in_tasks 3 "${options[@]}" -o tasks :same-as one
     # What is lost or damaged is made again.
     rm d/shards/00000/shard-00000002.safetensors
     printf x | dd of=d/shards/00000/shard-00000001.safetensors bs=1 seek=9000 conv=notrunc status=none
