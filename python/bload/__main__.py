@@ -16,7 +16,8 @@ def main() -> None:
     """Replace this process with the tool, and pass it the arguments of the command line."""
     path = tool()
     if path is None:
-        sys.exit("python -m bload: the tool is neither in the package nor on the PATH: install the wheel (pip install bload), or build it (make install)")
+        sys.exit("python -m bload: the tool is neither in the package nor on the PATH: install the wheel (pip install bload), or build it "
+                 "(make install)")
     os.execv(path, ["bload", *sys.argv[1:]])
 
 

@@ -27,7 +27,7 @@ from ._core.rows import chats
 from ._core.turns import Choices, Template, Tokens
 
 
-LOST = "a worker ended early, perhaps for want of memory: try fewer --workers"
+LOST = "a worker ended early, perhaps because memory ran out: try fewer --workers"
 
 
 class Result(NamedTuple):
@@ -251,7 +251,7 @@ class Totals:
         if is_quiet:
             return
         for reason, count in sorted(self.reasons.items(), key=lambda one: -one[1]):
-            say(f"skipped for this reason: {count}: {reason}")
+            say(f"{count} skipped: {reason}")
         sequences = f" in {self.sequences} sequences" if self.sequences != self.chats else ""
         share = f" ({100 * self.trained / self.tokens:.1f} %)" if self.tokens else ""
         say(f"chats: {self.chats}{sequences}; tokens: {self.tokens}, of which {self.trained}{share} are trained on; skipped: {self.skipped}")
@@ -267,7 +267,7 @@ def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> i
             continue
         say(f"skipped {result.fault}")
         if arguments.on_error == "fail":
-            raise Error("a chat is unusable: --on-error skip goes on without such")
+            raise Error("a chat is unusable; --on-error skip continues without it")
         if arguments.max_failed and arguments.max_failed.exceeded(totals.skipped, None):
             raise Error(f"{totals.skipped} chats are unusable: more than --max-failed allows")
     if arguments.max_failed and arguments.max_failed.exceeded(totals.skipped, totals.chats + totals.skipped):
@@ -290,7 +290,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         choices = Choices(arguments.train_on, arguments.turns == "each", arguments.special_in_content, arguments.allow_loss)
         template = Template(arguments.model, arguments.template, dict(arguments.set), choices)
         if template.is_dated() and not arguments.quiet:
-            say(f"the chat template writes the date: --set strftime_now={datetime.date.today()} gives the same ids on other days")
+            say(f"the chat template writes the date: --set strftime_now={datetime.date.today()} makes the ids independent of the day")
     except Error as error:
         say(str(error))
         return 2
@@ -301,14 +301,14 @@ def main(argv: Optional[List[str]] = None) -> int:
             if not isinstance(error, BrokenPipeError):
                 # Tell the reader of the pipe that the output is not complete.
                 why = str(error) or type(error).__name__
-                out.write(json.dumps({"error": f"bload.chat ended early: {why}"}).encode() + b"\n")
+                out.write(json.dumps({"error": f"bload.chat failed, and its output is incomplete: {why}"}).encode() + b"\n")
                 out.flush()
             raise
         out.flush()
         return 3 if skipped else 0
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())     # discard the buffered output, so that Python's exit does not fail
-        say("nobody reads the output any more")
+        say("the reader of the output closed the pipe")
     except KeyboardInterrupt:
         say("interrupted")
         return 130

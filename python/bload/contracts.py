@@ -81,7 +81,7 @@ class Packed(NamedTuple):
     def flat(self, batch: Batch, field: str) -> np.ndarray:
         """Return a field with its blocks concatenated, [B * T, ...]; raise Error if the batch has no such field."""
         if field not in batch:
-            raise Error(f"the batch has no \"{field}\": {', '.join(batch)}")
+            raise Error(f"the batch has no \"{field}\"; its entries are: {', '.join(batch)}")
         values = np.asarray(batch[field])
         return values.reshape(self.B * self.T, *values.shape[len(self.shape):])
 
@@ -300,10 +300,10 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 def places_of(batch: Batch, name: str) -> np.ndarray:
     """Return an attribute of each sequence, [n]; raise Error if the batch lacks it, or it has not one number per slot of a block."""
     if name not in batch:
-        raise Error(f"the batch has no \"{name}\": {', '.join(batch)}")
+        raise Error(f"the batch has no \"{name}\"; its entries are: {', '.join(batch)}")
     values, lengths = np.atleast_2d(batch[name]), np.atleast_2d(batch["length"])
     if values.shape != lengths.shape:
-        raise Error(f"\"{name}\" has the shape {list(np.shape(batch[name]))}, not one number for each place of a block")
+        raise Error(f"\"{name}\" has the shape {list(np.shape(batch[name]))}, not one number per slot of a block")
     return values[lengths > 0]
 
 

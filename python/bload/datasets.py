@@ -13,7 +13,7 @@ from ._core.opening import open
 try:
     import datasets
 except ImportError as error:
-    raise DependencyError("it needs the package datasets: pip install 'bload[datasets]'") from error
+    raise DependencyError("bload.datasets needs the package datasets: pip install 'bload[datasets]'") from error
 
 
 class Examples:
@@ -80,10 +80,10 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
     for name, known_field in dataset.fields.items():
         if name in dataset.options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
-            raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer a step", dataset.path)
+            raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer per step", dataset.path)
     for name in attributes:
         if name not in dataset.info.attributes:
-            raise OptionError(f"no attribute \"{name}\": {', '.join(dataset.info.attributes) or 'it has none'}", dataset.path)
+            raise OptionError(f"no attribute \"{name}\"; the attributes are: {', '.join(dataset.info.attributes) or 'none'}", dataset.path)
     numbers = filled(dataset)
     if len(numbers) == 0:
         raise Error("no block has a sequence", dataset.path)

@@ -79,12 +79,12 @@ def convert(root: str, out: str, columns: Optional[Sequence[str]] = None) -> Rep
     names = [feature.name for feature in features]
     if any(len(set(tasks)) > 1 for tasks in episodes.tasks) and "task_index" not in names:
         features.append(Feature("task_index", "task_index", "int64", (1,), ()))
-        notes.append("some episodes have several tasks: task_index is a field")
+        notes.append("some episodes have several tasks: task_index becomes a field")
     primary = next((feature for feature in features if feature.dtype in NUMERIC), None)
     if primary is None:
         primary = Feature("frame_index", "frame_index", "int64", (1,), ())
         features.append(primary)
-        notes.append("no column of numbers is taken, and something must be the source: frame_index is a field")
+        notes.append("no column of numbers is converted, so frame_index becomes a field, because a source is needed")
     clips = [camera_clips(os.path.realpath(root), info, episodes, camera.name, notes) for camera in cameras]
     out = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(out))), os.path.basename(os.path.abspath(out)))
     make_folders(out, features)

@@ -115,7 +115,7 @@ def to_tar(options: argparse.Namespace) -> int:
     files = open_files(options)
     choice = arrow_rows.choose(files, arrow_rows.split_names("--columns", options.columns), [], arrow_tar.member_kind)
     if "file" not in choice.kinds.values():
-        raise OptionError(f"no column is binary among {', '.join(choice.columns)}: leave out --tar", files[0].path)
+        raise OptionError(f"none of the columns {', '.join(choice.columns)} is binary: leave out --tar", files[0].path)
     tally, part = Tally(), options.tar + ".part"
     groups = (group for file in files for group in file.groups())
     with open(part, "wb") as file:
@@ -140,10 +140,10 @@ def to_packed(options: argparse.Namespace) -> int:
         kept = f", {done.parts - done.made} from before" if done.made < done.parts else ""
         say(f"{options.output}: {plural(done.rows, 'row')} of {plural(done.tokens, 'token')} in {plural(done.parts, 'file')}{kept}")
         if done.left_out:
-            say(f"{plural(done.left_out, 'block')} left out, in which no sequence has two tokens")
+            say(f"{plural(done.left_out, 'block')} left out, because no sequence in them has two tokens")
         names = packed_parquet.left_out(options.write, options.field, options.loss_mask)
         if names:
-            say(f"left out, as packed Parquet has tokens and a loss mask alone: {', '.join(names)}")
+            say(f"left out, because packed Parquet holds only tokens and a loss mask: {', '.join(names)}")
     return 0
 
 
@@ -200,17 +200,17 @@ def run(arguments: Optional[List[str]]) -> int:
     """Run a command line and return the exit status; raise Error if it fails."""
     options = parser().parse_args(arguments)
     if pyarrow is None:
-        raise DependencyError("it needs the package pyarrow: pip install 'bload[parquet]'")
+        raise DependencyError("bload.parquet needs the package pyarrow: pip install 'bload[parquet]'")
     if options.write is not None:
         if options.sources or options.columns or options.key or options.tar:
-            raise OptionError("--write takes a dataset, and neither sources nor --columns, --key and --tar")
+            raise OptionError("--write takes a dataset; leave out sources, --columns, --key and --tar")
         return to_packed(options)
     if options.output:
-        raise OptionError("-o is for --write: lines go to standard output")
+        raise OptionError("-o is only for --write: lines go to standard output")
     if not options.sources:
         raise OptionError("no sources: name files, folders or patterns")
     if options.tar and options.key:
-        raise OptionError("--key is not for --tar: rows are skipped where a binary column is null")
+        raise OptionError("--key cannot be used with --tar, which skips rows where a binary column is null")
     return to_tar(options) if options.tar else to_lines(options)
 
 
@@ -226,7 +226,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except OSError as error:
         say(f"{error.filename or 'output'}: {error.strerror}")
     except MemoryError:
-        say("memory is short: try -j 1")
+        say("not enough memory: try -j 1")
     return 1
 
 

@@ -131,7 +131,7 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
 
     def __init__(self, path: Any, *, window: Optional[int] = None, window_seed: int = 0, ids: bool = False, **options: Any):
         if "writable" in options:
-            raise TypeError("tensors can always be written to: leave out writable")
+            raise TypeError("tensors are always writable: leave out writable")
         self.dataset = open(path, ids=ids, writable=True, **options)
         self.blocks = sampler.EpochBlocks(self.dataset, window, window_seed)
         self.stored = {name: field.stored for name, field in self.dataset.fields.items()}
@@ -269,7 +269,7 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
         job = group_size() or int(os.environ.get("WORLD_SIZE") or 1)
         if self.undivided and division is None and job > 1:
             self.undivided = False
-            self.warn(f"each of the job's {job} ranks reads all blocks, because nobody divides them: make the BlockSampler with "
+            self.warn(f"each of the job's {job} ranks reads all blocks, because nothing divides them: make the BlockSampler with "
                       "num_replicas and rank (with num_replicas=1 if that is meant)", 4)
         if ranks > 1 and self.num_replicas > 1 and self.rank is not None:
             raise SamplerError("Accelerate and the Trainer of Transformers divide the batches among the ranks themselves, so most of "

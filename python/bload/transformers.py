@@ -44,8 +44,8 @@ class EpochCallback(TrainerCallback):
         """Check the sampler, the removal of columns, and the position of the checkpoint."""
         path = sampler_of(train_dataloader).source.dataset.path
         if args.remove_unused_columns:
-            warnings.warn(f"{path}: the Trainer removes entries of blocks that the model does not take, before the collator sees them, which "
-                          "TrainingArguments(remove_unused_columns=False) prevents", stacklevel=2)
+            warnings.warn(f"{path}: the Trainer removes entries of blocks that the model does not take before the collator sees them: set "
+                          "TrainingArguments(remove_unused_columns=False)", stacklevel=2)
         if state.global_step == 0:
             return
         batches, each = len(train_dataloader), args.gradient_accumulation_steps
@@ -141,7 +141,7 @@ def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[fl
         try:
             together = model(**packed).logits[0]
         except (TypeError, ValueError) as error:
-            raise IsolationError(f"{kind} does not take several sequences in one row: {error}; give it each in a row of its own, by "
+            raise IsolationError(f"{kind} does not take several sequences in one row: {error}; pass each sequence in its own row, by "
                                  "bload.contracts.padded") from error
         alone = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
     pairs = [(part[:len(row)], row[:length]) for part, row, length in zip(together.split(lengths), alone, lengths)]
@@ -150,7 +150,7 @@ def check_isolation(model: Any, batch: Mapping[str, Any], tolerance: Optional[fl
     limit = tolerance if tolerance is not None else 0.01 if first.dtype.itemsize > 2 else 0.1
     if not difference <= limit * largest:
         instead = "" if "attention_mask" in batch else "bload.contracts.hugging_face(batch, mask=\"4d\", config=model.config), or "
-        raise IsolationError(f"{kind} does not keep the sequences of a row apart: logits up to {largest:.3g} differ by up to {difference:.3g} "
+        raise IsolationError(f"{kind} does not separate the sequences of a row: logits up to {largest:.3g} differ by up to {difference:.3g} "
                              f"from those of each sequence alone; use {instead}bload.contracts.padded")
     return difference
 

@@ -112,7 +112,7 @@ class Hostile(tool.Tool):
             refused += status in (1, 2)
             crashed += -status in apart.CRASHES
             if status in (1, 2):
-                self.assertRegex(said, os.path.basename(path) + "|memory is short")
+                self.assertRegex(said, os.path.basename(path) + "|not enough memory")
             else:
                 self.assertTrue(status in (0, 3) or -status in apart.CRASHES, (status, said))
         self.assertGreater(refused, CHANGES / 10)
@@ -148,7 +148,7 @@ class Hostile(tool.Tool):
         self.assertRaisesRegex(DamagedError, "tasks.parquet: the data cannot be read", read_tasks, self.path("robot"))
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) - 5)
-        self.assertRaisesRegex(DamagedError, "tasks.parquet: no readable Parquet file", read_tasks, self.path("robot"))
+        self.assertRaisesRegex(DamagedError, "tasks.parquet: not a readable Parquet file", read_tasks, self.path("robot"))
         for make in os.mkfifo, os.mkdir:
             os.unlink(path)
             make(path)

@@ -186,7 +186,7 @@ class Interface(Sample):
         name, expected = table.id(0), bload.open(self.where)
         for ask in (lambda: dataset[0], lambda: dataset[:2], lambda: list(dataset), lambda: dataset.sequence(name), lambda: drawn[0],
                     lambda: dataset.sequences, dataset.__enter__):
-            self.assertRaisesRegex(ValueError, f"{self.where}: the dataset was closed", ask)
+            self.assertRaisesRegex(ValueError, f"{self.where}: the dataset is closed", ask)
         same(self, opened, expected[1])
         same(self, block, expected[0])
         dataset.close()

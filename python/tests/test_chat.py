@@ -114,12 +114,12 @@ class Refusals(Models):
 
     def test_other_prompt(self):
         template = chats.without(chats.CHATML).replace("assistant\\n' }}{% endif", "model\\n' }}{% endif")
-        self.assertIn("goes on with 'model\\n', but the chat with 'assistant\\n", self.refusal(self.model(template), chats.ONE))
+        self.assertIn("continues with 'model\\n', but the chat with 'assistant\\n", self.refusal(self.model(template), chats.ONE))
 
     def test_earlier_text_changes(self):
         """What is written before a turn depends on what follows it."""
         folder = self.model("{{ messages | length }}" + chats.without(chats.MISTRAL))
-        self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
+        self.assertIn("the start of message 1", self.refusal(folder, chats.LONG))
         self.assertEqual(self.learned(folder, chats.ONE, "all"), ["2<s>[INST] What is a block? [/INST] T steps.\n\nAnd its tables.</s>"])
         folder = self.model("{{ messages | length }}" + chats.without(chats.CHATML))
         self.assertEqual(self.learned(folder, chats.LONG), self.learned(self.model(chats.CHATML), chats.LONG))
@@ -128,7 +128,7 @@ class Refusals(Models):
         """The tools are written before the last question."""
         last = "{% set last = messages | selectattr('role', 'equalto', 'user') | list | last %}"
         folder = self.model(last + chats.without(chats.MISTRAL).replace("'[INST] '", "('TOOLS' if m == last else '') + '[INST] '"))
-        self.assertIn("message 1 begins", self.refusal(folder, chats.LONG))
+        self.assertIn("the start of message 1", self.refusal(folder, chats.LONG))
         self.assertEqual(self.learned(folder, chats.LONG, "last"), [" No.</s>"])
         self.assertEqual(self.learned(folder, chats.ONE), [" T steps.\n\nAnd its tables.</s>"])
 
@@ -138,7 +138,7 @@ class Refusals(Models):
         folder = self.model(written.replace("'<|im_end|>\\n'", "('</s>' if loop.last else '<|im_end|>\\n')", 1))
         self.assertEqual(self.learned(folder, chats.LONG), [" Hi. <|im_end|>\n", "- the line\n<|im_end|>\n", "No.</s>"])
         folder = self.model(written.replace("'<|im_end|>\\n'", "('</s>' if loop.last else '')", 1))
-        self.assertIn("how turns end cannot be proven", self.refusal(folder, chats.LONG))
+        self.assertIn("the end of turns cannot be proven", self.refusal(folder, chats.LONG))
         self.assertEqual(self.learned(folder, chats.LONG, "last"), ["No.</s>"])
         olmo2 = ("{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant' %}{{ '<|assistant|>\\n' + m.content + eos_token }}"
                  "{% if not loop.last %}{{ '\\n' }}{% endif %}{% else %}{{ '<|' + m.role + '|>\\n' + m.content + '\\n' }}{% endif %}"
@@ -161,7 +161,7 @@ class Refusals(Models):
         several = {"messages": [{**one, "content": [{"type": "text", "text": text} for text in "ab"]} for one in chats.LONG["messages"]]}
         for content in "m.content | string", "(m.content if m.content is string else '')":
             folder = self.model(plain.replace("m.content", content))
-            self.assertIn("knows no lists of parts, as message 0 has", self.refusal(folder, several, "all"))
+            self.assertIn("does not take lists of parts, but message 0 has one", self.refusal(folder, several, "all"))
             self.assertEqual(self.learned(folder, chat), self.learned(self.model(plain), chats.LONG))
         folder = self.model(plain.replace("m.content", "m.content[0].text"))
         for given in chat, chats.LONG:
@@ -180,7 +180,7 @@ class Refusals(Models):
 
     def test_first_message(self):
         chat = {"messages": [{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "Hello"}]}
-        self.assertIn("message 0 is of the assistant", self.refusal(self.model(chats.without(chats.CHATML)), chat))
+        self.assertIn("message 0 is the assistant's", self.refusal(self.model(chats.without(chats.CHATML)), chat))
         self.assertEqual(self.learned(self.model(chats.CHATML), chat), ["Hi<|im_end|>\n"])
 
     def test_nothing_to_learn(self):
@@ -188,7 +188,7 @@ class Refusals(Models):
         for template in chats.CHATML, chats.without(chats.CHATML):
             self.assertIn("no message of the assistant", self.refusal(self.model(template), chat))
         unused = "{% if false %}{% generation %}{% endgeneration %}{% endif %}"
-        self.assertIn("marks nothing", self.refusal(self.model(chats.without(chats.CHATML) + unused), chats.ONE))
+        self.assertIn("marks no text", self.refusal(self.model(chats.without(chats.CHATML) + unused), chats.ONE))
 
     def test_straddling(self):
         """A token with a part of the prompt, or of what follows, is not the assistant's."""
@@ -205,7 +205,7 @@ class Refusals(Models):
 
     def test_open_turns(self):
         folder = self.model(chats.without(chats.CHATML).replace("<|im_end|>", "###"))
-        self.assertEqual(self.count(folder, chats.LONG, "turns that end without"), 3)
+        self.assertEqual(self.count(folder, chats.LONG, "turns without an end token"), 3)
 
     def test_variables(self):
         folder = self.model(chats.without(chats.LLAMA3))
@@ -226,18 +226,18 @@ class Messages(unittest.TestCase):
     def test_faults(self):
         for line, fault in (
                 (b"x", "not JSON"), (b"\"\xff\"", "not UTF-8 at byte 1"), (b"[" * 100000, "not JSON"), (b"[]", "not an object"),
-                (b"{}", "neither \"messages\" nor"), (b"{\"messages\": {}}", "is no list"), (b"{\"messages\": []}", "without messages"),
-                (b"{\"messages\": [1]}", "message 0 is no object"),
-                (b"{\"messages\": [{\"role\": \"bot\", \"content\": \"\"}]}", "message 0 has the role \"bot\"; known are system"),
-                (b"{\"conversations\": [{\"from\": \"bard\"}]}", "has the role \"bard\"; known are system, developer"),
+                (b"{}", "neither \"messages\" nor"), (b"{\"messages\": {}}", "is not a list"), (b"{\"messages\": []}", "without messages"),
+                (b"{\"messages\": [1]}", "message 0 is not an object"),
+                (b"{\"messages\": [{\"role\": \"bot\", \"content\": \"\"}]}", "message 0 has the role \"bot\"; the known roles are system"),
+                (b"{\"conversations\": [{\"from\": \"bard\"}]}", "has the role \"bard\"; the known roles are system, developer"),
                 (b"{\"messages\": [{\"role\": \"user\"}]}", "message 0 (user) has no content"),
                 (b"{\"messages\": [{\"role\": \"assistant\", \"content\": \"\"}]}", "message 0 (assistant) has no content"),
                 (b"{\"messages\": [{\"role\": \"user\", \"content\": 3}]}", "is neither a text nor"),
                 (b"{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"image\"}]}]}", "has pictures, videos"),
                 (b"{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"x\"}]}]}", "is neither a text nor"),
                 (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\", \"weight\": 0.5}]}", "weight of message 0"),
-                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": \"x\"}", "\"tools\" is no JSON"),
-                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": [1]}", "\"tools\" is no list of objects")):
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": \"x\"}", "\"tools\" is not JSON"),
+                (b"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}], \"tools\": [1]}", "\"tools\" is not a list of objects")):
             with self.assertRaises(bload.Error) as caught:
                 parsed(line)
             self.assertIn(fault, caught.exception.fault)
@@ -321,7 +321,7 @@ class Command(Runs):
         self.chat("--model", self.folder, "--max-failed", "20%", name, status=3)
         for options in ("--max-failed", "1"), ("--max-failed", "19%"), ("--on-error", "fail"):
             out, err = self.chat("--model", self.folder, *options, name, status=1)
-            self.assertIn("ended early", json.loads(out.splitlines()[-1])["error"])
+            self.assertIn("its output is incomplete", json.loads(out.splitlines()[-1])["error"])
             self.packed(out, "cut" + options[1], status=3)
 
     def test_inputs(self):
@@ -340,7 +340,7 @@ class Command(Runs):
         with unittest.mock.patch("bload._core.lines.LONGEST", 40):
             found = [line for chunk in bload._core.lines.chunks([self.path(name)]) for line in chunk]
         self.assertEqual([(line.number, line.offset, line.text, line.fault[:19]) for line in found],
-                         [(1, 0, b"", "a line of 51 bytes:"), (2, 51, b"b\n", ""), (3, 53, b"", "a line of 90 bytes:")])
+                         [(1, 0, b"", "a line of 51 bytes,"), (2, 51, b"b\n", ""), (3, 53, b"", "a line of 90 bytes,")])
 
     def test_usage(self):
         """Status 2 before anything is read."""
@@ -351,8 +351,8 @@ class Command(Runs):
                 (("--model", self.folder, "nothing.jsonl"), "nothing.jsonl: no such file"),
                 (("--model", self.model(None), name), "there is no chat template, neither chat_template.jinja nor"),
                 (("--model", self.directory, name), "no tokenizer can be loaded"),
-                (("--model", self.folder, "--template", "tool_use", name), "no chat template tool_use: --template is one of default"),
-                (("--model", several, name), "which chat template?: --template is one of rag, tool_use"),
+                (("--model", self.folder, "--template", "tool_use", name), "no chat template tool_use: --template must be one of default"),
+                (("--model", several, name), "there are several chat templates: --template must be one of rag, tool_use"),
                 (("--model", self.folder, "--set", "x", name), "argument --set: invalid"),
                 (("--model", self.folder, "--max-failed", "-1", name), "argument --max-failed: "),
                 (("--model", self.folder, "--workers", "0", name), "argument --workers: invalid")):
@@ -400,7 +400,7 @@ class Processes(Runs):
         process.stdout.readline()
         process.stdout.close()
         self.assertEqual(process.wait(60), 1)
-        self.assertIn(b"nobody reads", process.stderr.read())
+        self.assertIn(b"closed the pipe", process.stderr.read())
         for victim in "worker", "main":
             process = self.start("--model", self.folder, "--workers", 2, name)
             process.stdout.readline()

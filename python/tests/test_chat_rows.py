@@ -79,18 +79,18 @@ class Forms(unittest.TestCase):
 
     @each([
         ("preference", {"chosen": "a", "rejected": "b"}, "--pairs makes two sequences"),
-        ("unwanted", {"prompt": "q", "completion": "a", "label": False}, "not wanted"),
-        ("unwanted_messages", {"label": False, **messages(ANSWER)}, "not wanted"),
+        ("unwanted", {"prompt": "q", "completion": "a", "label": False}, "marked as bad"),
+        ("unwanted_messages", {"label": False, **messages(ANSWER)}, "marked as bad"),
         ("systems", {"system": "s", "messages": [{"role": "system", "content": "t"}, ASK]}, "one system text in \"system\", and another"),
         ("image", {"image": "a.jpg", "conversations": [ASK, ANSWER]}, "the row has \"image\""),
         ("images", {"images": ["a.jpg"], "messages": [ASK, ANSWER]}, "the row has \"images\""),
         ("part", messages({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}), "message 1 has pictures"),
         ("detail", messages({**ANSWER, "train_detail": [{"begin_offset": 0}]}), "message 1 has train_detail"),
-        ("train_user", {"messages": [{**ASK, "train": True}, ANSWER]}, "message 0 (user) is to be trained on"),
+        ("train_user", {"messages": [{**ASK, "train": True}, ANSWER]}, "message 0 (user) has a flag for training"),
         ("weight", messages({**ANSWER, "weight": 0.5}), "the weight of message 1 is neither"),
         ("thoughts", messages({**ANSWER, "reasoning": "x", "thinking": "y"}), "differs from key to key"),
-        ("call", {"conversations": [{"from": "function_call", "value": "add(1)"}]}, "message 0 is a call, but no JSON"),
-        ("history", {"instruction": "q", "output": "a", "history": ["x"]}, "no list of pairs"),
+        ("call", {"conversations": [{"from": "function_call", "value": "add(1)"}]}, "message 0 is a call, but not JSON"),
+        ("history", {"instruction": "q", "output": "a", "history": ["x"]}, "not a list of pairs"),
         ("arguments", messages({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": [1]}}]}), "neither an object")])
     def test_refused(self, _, row, fault):
         with self.assertRaises(Unusable) as caught:
@@ -205,7 +205,7 @@ class Said(Models):
             self.assertEqual((first.turn, last.turn), (1, 3))
             self.assertEqual(self.runs(folder, first), ["<think>\na sum\n</think>\n\n2<|im_end|>\n"])
             self.assertEqual(self.runs(folder, last), ["<think>\na sum\n</think>\n\n4<|im_end|>\n"])
-            self.assertEqual([count for name, count in last.counts.items() if name.startswith("messages behind")], [1])
+            self.assertEqual([count for name, count in last.counts.items() if name.startswith("messages after")], [1])
             row["messages"][1]["weight"] = 0
             self.assertEqual([one.turn for one in self.sequences(folder, row, Choices(each=True))], [3])
             del row["messages"][1]["weight"]
@@ -266,7 +266,8 @@ class Files(Runs):
 
     def test_arrays(self):
         """What is not whole, or no object, is told."""
-        for text, rows, fault in ((b"[1]", 0, "more than objects"), (b"[{}, 2]", 1, "more than objects"), (b"[{}] {}", 1, "behind the end"),
+        for text, rows, fault in ((b"[1]", 0, "elements that are not objects"), (b"[{}, 2]", 1, "elements that are not objects"),
+                                  (b"[{}] {}", 1, "after the end"),
                                   (b"[{}", 1, "no end"), (b"[{\"a", 0, "no end"), (b"\xef\xbb\xbf[\n{}\n]\n", 1, None), (b"[]", 0, None)):
             with open(self.path("d.json"), "wb") as file:
                 file.write(text)
@@ -281,7 +282,7 @@ class Files(Runs):
         self.assertEqual([(row["id"], row["pair"], row["side"]) for row in map(json.loads, out.splitlines())],
                          [("7/chosen", "7", "chosen"), ("7/rejected", "7", "rejected")])
         self.packed(out, "pairs", "--keep", "pair,side", "--field", "loss_mask=loss_mask:u8")
-        self.assertIn("skipped for this reason: 1: no preference\n", err)
+        self.assertIn("1 skipped: no preference\n", err)
         self.assertRegex(err, r"chats: 1 in 2 sequences; tokens: \d+, of which \d+ \(\d+\.\d %\) are trained on; skipped: 1")
         name = self.write("e.jsonl", [{"id": "x", **chats.LONG}])
         out = self.chat("--model", self.folder, "--turns", "each", name)[0]

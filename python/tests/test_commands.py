@@ -36,7 +36,7 @@ class Commands(tool.Tool):
         out = io.StringIO()
         with self.assertRaises(SystemExit), contextlib.redirect_stderr(out):
             bload.parquet.parser().parse_args("x --columns a --columns b".split())
-        self.assertIn("argument --columns: given twice, as a and as b: give it once, with commas between", out.getvalue())
+        self.assertIn("argument --columns: given twice, as a and b: give one list, separated by commas", out.getvalue())
 
     def tool(self, package, path):
         """(status, output, messages) of python -m bload --version, of the package in that folder, with that PATH."""

@@ -70,8 +70,8 @@ class Masks(unittest.TestCase):
     def test_what_masks_cannot_do_is_refused(self):
         for options, said in (
                 ({"mask": "2d"}, "mask must be None or \"4d\", not '2d'"),
-                ({"config": config(model="bloom")}, "apart in bloom, which takes masks of two axes only: .*bload.contracts.padded"),
-                ({"config": config(model="mamba")}, "apart in mamba, which has a state"),
+                ({"config": config(model="bloom")}, "separate the sequences in bloom, which takes masks of two axes only: .*bload.contracts.padded"),
+                ({"config": config(model="mamba")}, "separate the sequences in mamba, which carries its state"),
                 ({"config": config("flex_attention")}, "attention \"flex_attention\": load the model with"),
                 ({"config": config(layer_types=["strange"])}, "layers of the type strange"),
                 ({"config": config(), "max_mask_bytes": 63}, "8 steps and 1 kinds of layers need 64 bytes with sdpa attention"),
@@ -103,7 +103,7 @@ class Rows(unittest.TestCase):
         self.assertEqual([row["weight"] for row in contracts.trl(given, attributes=["weight"])], [[0.5, -1], [2]])
         empty = {**batch([[], []]), "weight": np.zeros((2, S))}
         self.assertEqual(contracts.attribute(empty, "weight").tolist(), [0])
-        for name, said in ("reward", "no \"reward\": tokens"), ("tokens", r"\"tokens\" has the shape \[2, 8\]"):
+        for name, said in ("reward", "no \"reward\"; its entries are: tokens"), ("tokens", r"\"tokens\" has the shape \[2, 8\]"):
             with self.assertRaisesRegex(bload.Error, said):
                 contracts.attribute(given, name)
         with self.assertRaisesRegex(bload.OptionError, "per must be"):

@@ -75,7 +75,7 @@ class Datasets(tool.Tool):
         for path in dataset, view:
             for row in bload.datasets.packed(path, attributes=["weight"]):
                 self.assertEqual(row["weight"], [(length - 1) / 4 for length in row["seq_lengths"]])
-            self.assertRaisesRegex(OptionError, "no attribute \"reward\": weight", bload.datasets.packed, path, attributes=["reward"])
+            self.assertRaisesRegex(OptionError, "no attribute \"reward\"; the attributes are: weight", bload.datasets.packed, path, attributes=["reward"])
 
     def test_failed(self):
         """A block whose sequences all failed while packing is left out."""

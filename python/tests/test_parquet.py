@@ -109,7 +109,7 @@ class Lines(Parquet):
         self.assertEqual(output, b"".join(b"{\"text\": \"" + value.replace(b"\"", b"\\\"") + b"\"}\n" for value in values))
         table = pa.table({"text": pa.array([b"".join(values)], pa.binary()).view(pa.string())})
         output, said = self.run_command(self.write("binary/a.parquet", table), status=1)
-        self.assertIn(self.path("binary/a.parquet") + ": row group 0: rows 0 to 0: a value of type text is not UTF-8", said)
+        self.assertIn(self.path("binary/a.parquet") + ": row group 0: rows 0 to 0: a value of the type text contains binary data, not UTF-8", said)
 
     def test_pack(self):
         """The dataset is that of the same lines, written by hand: text with further columns, and ids with a mask."""
@@ -248,7 +248,7 @@ class Folders(Parquet):
         for number in 0, 2:
             self.write(f"lost/data/train-0000{number}-of-00003.parquet", {"text": ["a"]})
         _, said = self.run_command(self.path("lost"), status=2)
-        self.assertIn("file 1 of train-*-of-00003.parquet is not there", said)
+        self.assertIn("file 1 of train-*-of-00003.parquet is missing", said)
         self.run_command(self.path("lost/data/*.parquet"))
 
     def test_splits(self):
@@ -342,7 +342,7 @@ class Tar(Parquet):
         made.save_to_disk(self.path("pictures-saved"))
         datasets.load_from_disk(self.path("pictures-saved")).to_parquet(self.path("pictures.parquet"))
         _, said = self.run_command(self.path("paths.parquet"), "--tar", self.path("p.tar"), status=3)
-        self.assertIn("5 rows skipped: \"image\" has the path of a file, but not its bytes\n", said)
+        self.assertIn("5 rows skipped: \"image\" contains the path of a file without its bytes\n", said)
         for source in "pictures.parquet", "pictures-saved":
             self.run_command(self.path(source), "--tar", self.path("p.tar"))
             found = self.members(self.path("p.tar"))
@@ -357,8 +357,8 @@ class Tar(Parquet):
         """No binary column, bytes within lists, and failures: nothing has the name then."""
         path = self.write("refused/a.parquet", {"text": ["a"], "deep": pa.array([[b"a"]]), "blob": [b"a"]})
         out = self.path("refused.tar")
-        for arguments, status, words in ((("--columns", "text"), 2, "no column is binary"), (("--key", "text"), 2, "--key"),
-                                         (("--columns", "deep,blob"), 1, "column \"deep\": binary has no form in JSON, and is no column")):
+        for arguments, status, words in ((("--columns", "text"), 2, "none of the columns"), (("--key", "text"), 2, "--key"),
+                                         (("--columns", "deep,blob"), 1, "column \"deep\": JSON cannot represent the type binary, and only a column")):
             self.assertIn(words, self.run_command(path, "--tar", out, *arguments, status=status)[1])
         sound = tool.read(path)
         tool.write(path, sound[:4] + bytes(60) + sound[64:])

@@ -106,4 +106,4 @@ class Verify(Sample):
         self.assertRaisesRegex(IndexError, "no block 9999", dataset.verify, [0, 9999])
         self.assertRaises(IndexError, dataset.verify, [-len(dataset) - 1])
         dataset.close()
-        self.assertRaisesRegex(ValueError, "was closed", dataset.verify)
+        self.assertRaisesRegex(ValueError, "is closed", dataset.verify)

@@ -243,7 +243,7 @@ class Interface(Views):
             drawn = view.epoch(1)
             view[0], drawn[0]
         for ask in lambda: view[0], lambda: drawn[0], lambda: view.sequence(0), lambda: view.sequences:
-            self.assertRaisesRegex(ValueError, "the dataset was closed", ask)
+            self.assertRaisesRegex(ValueError, "the dataset is closed", ask)
         links = (os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
         self.assertEqual([link for link in links if link.startswith(f"{self.directory}/") and "/shards/" in link], [])
 
@@ -305,7 +305,8 @@ class Sources(Views):
         path, view = self.broken()
         shutil.rmtree(os.path.join(path, "groups"))
         shutil.copytree(self.source("truncated"), os.path.join(path, "groups"))
-        said = r"^.*/groups: the source \"groups\" is not the dataset of which .*: the checksum of \w+\.\w+ is [0-9a-f]{16}, the view has [0-9a-f]{16}"
+        said = r"^.*/groups: the source \"groups\" is not the dataset of which .*: the checksum of \w+\.\w+ is [0-9a-f]{16}, " \
+               r"but the view has [0-9a-f]{16}"
         self.assertRaisesRegex(bload.DamagedError, said, bload.open, view)
 
     def test_view(self):
@@ -319,4 +320,4 @@ class Sources(Views):
         shutil.rmtree(view)
         self.assertRaises(bload.MissingError, bload.open, view)
         write_view(view, {"plain": os.path.join(path, "plain"), "shards": self.source("shards")}, 80)
-        self.assertRaisesRegex(bload.DamagedError, "field \"tokens\" of the source \"shards\" is not as in the view", bload.open, view)
+        self.assertRaisesRegex(bload.DamagedError, "field \"tokens\" of the source \"shards\" differs from the view", bload.open, view)

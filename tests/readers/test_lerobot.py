@@ -248,7 +248,7 @@ class Lerobot(Converting):
             steps = dataset.sequence(f"episode_{episode:06d}.npy")
             np.testing.assert_array_equal(steps["picture_frames"], made.images[BEGIN[episode]:BEGIN[episode + 1]])
         said = self.convert(made, "alone", "--columns", "picture")
-        self.assertIn("frame_index is a field", said)
+        self.assertIn("frame_index becomes a field", said)
 
     def test_what_is_kept_and_told(self):
         """NaN, several tasks in an episode, frames of no episode."""
@@ -258,8 +258,8 @@ class Lerobot(Converting):
         made.write_data()
         made.write_tables(True, tasks=[[TASKS[0], TASKS[1]] if episode == 2 else [TASKS[task]] for episode, task in enumerate(made.tasks)])
         said = self.convert(made, "notes")
-        self.assertIn('"action" is NaN in 3 steps of 2 episodes, the first of them episode 0', said)
-        self.assertIn("several tasks: task_index is a field", said)
+        self.assertIn('"action" is NaN in 3 steps of 2 episodes, first in episode 0', said)
+        self.assertIn("several tasks: task_index becomes a field", said)
         with open(self.path("notes", "episodes.csv"), encoding="utf-8", newline="") as file:
             self.assertEqual(list(csv.reader(file))[3], ["episode_000002", "2", 'fold the\tcloth; open, "wide"'])
         dataset = self.packed("notes")
@@ -332,10 +332,10 @@ FAULTS = {
     "version 2": (edit_info(codebase_version="v2.1"),
         "meta/info.json", "LeRobot v2.1 has a file for each episode: LeRobot's convert_dataset_v21_to"),
     "version 9": (edit_info(codebase_version="v9"), "meta/info.json", "codebase_version v9: only v3 is read"),
-    "no json": (shorten("meta/info.json", 9), "meta/info.json", "no JSON: "),
-    "no info": (lambda made: os.unlink(made.path("meta/info.json")), "meta/info.json", "not there"),
-    "fps": (edit_info(fps=29), TOP[:-5] + "0.mp4", "30 frames a second, and info.json says 29; its first episode is 0"),
-    "total": (edit_info(total_frames=56), "meta/info.json", "total_frames 56, and the table of episodes has 7 of 57 frames"),
+    "no json": (shorten("meta/info.json", 9), "meta/info.json", "not JSON: "),
+    "no info": (lambda made: os.unlink(made.path("meta/info.json")), "meta/info.json", "missing, but a LeRobot dataset has this file"),
+    "fps": (edit_info(fps=29), TOP[:-5] + "0.mp4", "30 frames per second, but info.json says 29; its first episode is 0"),
+    "total": (edit_info(total_frames=56), "meta/info.json", "it says 7 episodes with 56 frames, but the table of episodes has 7 with 57 frames"),
     "template": (edit_info(video_path="../{video_key}/{chunk_index}-{file_index}.mp4"), "meta/info.json", "leads out of the dataset"),
     "unknown word": (edit_info(video_path="videos/{video_key.__class__}.mp4"),
         "meta/info.json", "it leads out of the dataset, or is no template"),
@@ -343,8 +343,8 @@ FAULTS = {
         "meta/info.json",
                   'the features "next.done" and "next_done" would both be the field next_done'),
     "depth": (edit_feature("observation.images.top", info={"is_depth_map": True, "video.pix_fmt": "yuv420p12le"}),
-        "meta/info.json", "depth in yuv420p12le"),
-    "type": (edit_feature("action", dtype="float64"), DATA % 0, 'episode 0: "action" is float32, and info.json says float64'),
+        "meta/info.json", "depth in the pixel format yuv420p12le"),
+    "type": (edit_feature("action", dtype="float64"), DATA % 0, 'episode 0: "action" is float32, but info.json says float64'),
     "shape": (edit_feature("observation.map", shape=[3, 2]), DATA % 0, r'episode 0: "observation.map" has steps of the shape \[2, 3\]'),
     "no column": (lambda made: made.write_info(features={**made.info["features"], "more": {"dtype": "int8", "shape": [1]}}),
         DATA % 0, 'no column "more"'),
@@ -361,7 +361,7 @@ FAULTS = {
     "other task": (edit_rows(0, "task_index", 7, 1), "meta/tasks.parquet", "episode 1: its rows have the tasks"),
     "length": (edit_table("length", 3, 6), EPISODES, "episode 3 has the length 6 and the rows 20 to 25"),
     "range": (edit_table("dataset_from_index", 3, 19),
-        EPISODES, "episode 3 has the length 5 and the rows 19 to 25, and the one before ends at row 20"),
+        EPISODES, "episode 3 has the length 5 and the rows 19 to 25, but the previous episode ends at row 20"),
     "order": (edit_table("episode_index", 3, 4), EPISODES, "row 3 is of episode 4"),
     "nothing": (edit_table("tasks", 3, None), EPISODES, "episode 3: tasks is None, not of the type list"),
     "no text": (edit_table("tasks", 3, [None]), EPISODES, r"episode 3: tasks is \[None\], not of the type list"),
@@ -374,17 +374,17 @@ FAULTS = {
     "other file": (edit_table("videos/observation.images.top/file_index", 3, 0), TOP[:-5] + "0.mp4",
         "episodes 3 and 0 have frames in common, from frame 0 on"),
     "later": (edit_table("videos/observation.images.wrist/from_timestamp", 2, 0.1),
-        WRIST, r"episode 2: 12 frames at 30 a second, and from_timestamp"),
-    "behind": (later_by_a_second, TOP, "episode 6: 3 frames from 2.13333 s on, and the video has 0 there"),
-    "data file": (edit_table("data/file_index", 3, 2), DATA % 1, "episode 3 begins in this file, and should in chunk 0, file 2"),
+        WRIST, r"episode 2: 12 frames at 30 per second do not fit from_timestamp"),
+    "behind": (later_by_a_second, TOP, "episode 6: 3 frames are expected from 2.13333 s on, but the video has 0"),
+    "data file": (edit_table("data/file_index", 3, 2), DATA % 1, "episode 3 begins in this file instead of chunk 0, file 2"),
     "no video": (lambda made: os.unlink(made.path(WRIST)), WRIST, "the video is missing"),
     "cut video": (shorten(WRIST, 700), WRIST, "the tables of the video cannot be read"),
-    "trimmed video": (trim(WRIST), WRIST, "episode 5: 20 frames from 0.9 s on, and the video has 1[78] there"),
+    "trimmed video": (trim(WRIST), WRIST, "episode 5: 20 frames are expected from 0.9 s on, but the video has 1[78]"),
     "no data": (lambda made: os.unlink(made.path(DATA % 1)), DATA % 2, "episode 2: frame 2 has the episode_index 3, not 2"),
-    "last data": (lambda made: os.unlink(made.path(DATA % 3)), DATA % 2, "53 rows in all data files, and episode 5 has rows 34 to 53"),
-    "cut data": (shorten(DATA % 2, 900), DATA % 2, "no readable Parquet file"),
-    "more data": (append_rows, DATA % 3, "1 rows? or more behind the last episode's"),
-    "cut tables": (shorten(EPISODES, 50), EPISODES, "no readable Parquet file"),
+    "last data": (lambda made: os.unlink(made.path(DATA % 3)), DATA % 2, "all data files have 53 rows, but episode 5 has rows 34 to 53"),
+    "cut data": (shorten(DATA % 2, 900), DATA % 2, "not a readable Parquet file"),
+    "more data": (append_rows, DATA % 3, "1 or more rows after the last episode"),
+    "cut tables": (shorten(EPISODES, 50), EPISODES, "not a readable Parquet file"),
     "no tasks": (lambda made: os.unlink(made.path("meta/tasks.parquet")), "meta/tasks.parquet", "the table is missing"),
 }
 
@@ -418,8 +418,8 @@ class Refused(Converting):
         os.mkdir(self.path("full"))
         with open(self.path("full", "x"), "w", encoding="utf-8"):
             pass
-        self.assertIn("not an empty directory", self.convert(self.sound, "full", status=2))
-        self.assertIn("there is no directory above it", self.convert(self.sound, "none/out", status=2))
-        self.assertIn('there is no feature "actions", but action', self.convert(self.sound, "none", "--columns", "actions", status=2))
+        self.assertIn("the directory is not empty", self.convert(self.sound, "full", status=2))
+        self.assertIn("its parent directory does not exist", self.convert(self.sound, "none/out", status=2))
+        self.assertIn('no feature "actions"; the features are: action', self.convert(self.sound, "none", "--columns", "actions", status=2))
         self.assertFalse(os.path.exists(self.path("none")))
         self.assertEqual(os.listdir(self.path("full")), ["x"])

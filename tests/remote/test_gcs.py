@@ -48,7 +48,7 @@ class Google(Far):
                 same(self, far[i], local[i])
         far.verify()
         same(self, pickle.loads(pickle.dumps(far))[1], local[1])
-        with self.assertRaisesRegex(bload.MissingError, "gs://bucket/none: no such dataset, or it is not complete"):
+        with self.assertRaisesRegex(bload.MissingError, "gs://bucket/none: no such dataset, or it is incomplete"):
             bload.open("gs://bucket/none", storage_options=self.options)
         files.rm("bucket/set/shards/00000/shard-00000001.safetensors")
         with self.assertRaisesRegex(bload.MissingError, "gs://.*shard-00000001.safetensors: no such object"):

@@ -118,7 +118,7 @@ class Forms(Far):
                              ({"timeout": 0}, bload.OptionError), ({"retries": -1}, bload.OptionError), ({"storage_options": 3}, TypeError)):
             self.assertRaises(error, self.far, path, **wrong)
         self.assertEqual(len(bload.open("file://" + path)), len(bload.open(path)))
-        self.assertRaisesRegex(bload.Error, "no host has this name|name server fails", bload.open, "http://no-such-host.invalid/x", retries=0)
+        self.assertRaisesRegex(bload.Error, "there is no host of this name|name server fails", bload.open, "http://no-such-host.invalid/x", retries=0)
 
 
 class Views(Far):

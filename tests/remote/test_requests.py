@@ -126,7 +126,7 @@ class Lasting(Failing):
 
     def test_incomplete(self):
         self.server.faults = lambda path, begin, end, number: "404" if "manifest" in path else None
-        self.refused(bload.MissingError, "no such dataset, or it is not complete: it has no manifest.json")
+        self.refused(bload.MissingError, "no such dataset, or it is incomplete: it has no manifest.json")
 
     def test_stalled(self):
         self.server.faults = lambda path, begin, end, number: "stall" if "/shards/0" in path else None

@@ -116,7 +116,7 @@ class Buckets(Far):
         path = self.packed("shards")
         root = self.upload(path, without=("manifest.json",))
         self.client.delete_object(Bucket="bucket", Key="packed-shards/manifest.json")
-        with self.assertRaisesRegex(bload.MissingError, "s3://bucket/packed-shards: no such dataset, or it is not complete"):
+        with self.assertRaisesRegex(bload.MissingError, "s3://bucket/packed-shards: no such dataset, or it is incomplete"):
             self.s3_open(root)
         self.assertRaises(bload.MissingError, self.s3_open, "s3://no-such-bucket/dataset")
         self.upload(path)

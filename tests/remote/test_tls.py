@@ -49,7 +49,7 @@ class Secure(Far):
     def test_untrusted(self):
         """Nothing is tried again: it says what is wrong, and what to do."""
         self.serve("IP:127.0.0.1")
-        with self.assertRaisesRegex(bload.Error, r"https://.*manifest.json: its certificate is not trusted: self.signed certificate; .*SSL_CERT_FILE must name the file of its certificate$"):
+        with self.assertRaisesRegex(bload.Error, r"https://.*manifest.json: its certificate is not trusted: self.signed certificate; .*set SSL_CERT_FILE to the file of its certificate$"):
             self.far(self.packed("plain"), retries=7)
         self.assertEqual(self.server.requests, [])
 

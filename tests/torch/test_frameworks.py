@@ -188,7 +188,7 @@ class Callback(PackedTest):
             self.begin(global_step=batches, epoch=1.0)
 
     def test_removed_columns_are_told(self):
-        with self.assertWarnsRegex(UserWarning, "which TrainingArguments[(]remove_unused_columns=False[)] prevents"):
+        with self.assertWarnsRegex(UserWarning, "set TrainingArguments[(]remove_unused_columns=False[)]"):
             self.begin(removing=True, global_step=0, epoch=0)
 
     def test_loader_without_our_sampler_is_refused(self):

@@ -161,16 +161,16 @@ class Silent(unittest.TestCase):
     def test_mask_of_ones(self):
         """With one, Transformers does not look at position_ids."""
         ones = torch.ones(1, sum(LENGTHS), dtype=torch.long)
-        self.refuses("llama", "sdpa", "LlamaForCausalLM does not keep the sequences of a row apart: logits up to .* use bload.contracts.padded",
+        self.refuses("llama", "sdpa", "LlamaForCausalLM does not separate the sequences of a row: logits up to .* use bload.contracts.padded",
                      attention_mask=ones)
 
     def test_bool_mask_for_eager_attention(self):
         """It is added to the scores, as 0 and 1."""
         mask = contracts.hugging_face(batch(), mask="4d", config=Model("llama", "sdpa").model.config)["attention_mask"]
-        self.refuses("llama", "eager", "does not keep", attention_mask=mask)
+        self.refuses("llama", "eager", "does not separate", attention_mask=mask)
 
     def test_cache(self):
-        self.refuses("qwen3", "sdpa", "does not keep", use_cache=True)
+        self.refuses("qwen3", "sdpa", "does not separate", use_cache=True)
 
     def test_no_numbers(self):
         model = Model("llama", "sdpa").model

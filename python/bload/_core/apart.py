@@ -43,8 +43,8 @@ def run(main: Callable[[], int], say: Callable[[str], None]) -> int:
         return os.WEXITSTATUS(status)
     ended = os.WTERMSIG(status)
     if ended in CRASHES:
-        say(f"{current_file() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; where several files are read at "
-            "once, with -j, it may be another one")
+        say(f"{current_file() or 'a file'}: pyarrow crashed on it ({signal.Signals(ended).name}): it is damaged; if -j reads several files at "
+            "once, another one of them may be the damaged one")
         return 1
     if ended != signal.SIGKILL:
         signal.signal(ended, signal.SIG_DFL)

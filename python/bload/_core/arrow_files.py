@@ -105,12 +105,12 @@ def saved(folder: str, state: str) -> Iterator[str]:
             state_json = json.load(file)
         names = [os.path.basename(entry["filename"]) for entry in state_json["_data_files"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise DamagedError(f"it does not name the data files ({type(error).__name__})", state) from None
+        raise DamagedError(f"it does not list the data files ({type(error).__name__})", state) from None
     if state_json.get("_indices_data_files"):
-        raise Error("its rows are chosen by an index: save it with flatten_indices()", folder)
+        raise Error("it contains a selection of rows by an index: call flatten_indices() before save_to_disk()", folder)
     for name in names:
         if not os.path.exists(os.path.join(folder, name)):
-            raise MissingError("state.json names it, but it is not there", os.path.join(folder, name))
+            raise MissingError("state.json lists this file, but it does not exist", os.path.join(folder, name))
         yield os.path.join(folder, name)
 
 
@@ -124,7 +124,7 @@ def check_members(folder: str, names: List[str]) -> None:
     for (stem, count, ending), numbers in found.items():
         lost = next((number for number in range(count) if number not in numbers), None)
         if lost is not None:
-            raise MissingError(f"file {lost} of {stem}-*-of-{count:05}{ending} is not there: name the files to read without it", folder)
+            raise MissingError(f"file {lost} of {stem}-*-of-{count:05}{ending} is missing: to read without it, name the other files", folder)
 
 
 def splits_of(paths: List[str]) -> List[str]:
@@ -160,7 +160,7 @@ def find(sources: List[str]) -> List[str]:
     for path in paths:
         real = os.path.realpath(path)
         if real in known:
-            raise OptionError(f"is read twice: it is {known[real]}, too", path)
+            raise OptionError(f"the same file as {known[real]}: name it only once", path)
         known[real] = path
     return paths
 
@@ -193,9 +193,9 @@ class ArrowFile:
             raise Error(f"cannot be read: {error.strerror}", path) from error
         self.parquet, self.stream = start[:4] == b"PAR1", start[:4] == END_OF_STREAM[:4]
         if not self.parquet and not self.stream and start != b"ARROW1":
-            raise DamagedError("neither Parquet nor Arrow" if size else "the file is empty", path)
+            raise DamagedError("neither a Parquet nor an Arrow file" if size else "the file is empty", path)
         if self.stream and end != END_OF_STREAM:
-            raise DamagedError("the file is cut short: the mark of its end is missing", path)
+            raise DamagedError("the file is truncated: its end-of-stream marker is missing", path)
         self.schema, _ = self.read()
 
     def reader(self, source: Any) -> Any:
@@ -218,7 +218,7 @@ class ArrowFile:
         """Yield the groups of rows; raise DamagedError if the file was replaced by one with other columns since it was opened."""
         schema, metadata = self.read()
         if not schema.equals(self.schema):
-            raise DamagedError("its columns changed while files before it were read", self.path)
+            raise DamagedError("its columns changed while earlier files were read", self.path)
         first = 0
         for number in range(metadata.num_row_groups if metadata else 1):
             yield Group(self, number, first, metadata)

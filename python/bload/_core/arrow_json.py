@@ -75,7 +75,7 @@ def json_kind(kind: Any) -> str:
         return f"list of {json_kind(kind.value_type)}"
     if pa.types.is_struct(kind):
         return "{" + ", ".join(f"{field.name} {json_kind(field.type)}" for field in members(kind)) + "}"
-    raise Error(f"{kind} has no form in JSON" + (f": {TAR_HINT}" if is_binary(kind) else ""))
+    raise Error(f"JSON cannot represent the type {kind}" + (f": {TAR_HINT}" if is_binary(kind) else ""))
 
 
 class Marks:
@@ -221,7 +221,7 @@ def encode(batch: Any) -> bytes:
     marks = free_marks(batch.columns)
     if marks is None:
         if batch.num_rows == 1:
-            raise Error("a value of type text is not UTF-8, but binary data")
+            raise Error("a value of the type text contains binary data, not UTF-8")
         half = batch.num_rows // 2
         return encode(batch.slice(0, half)) + encode(batch.slice(half))
     parts = objects(batch.schema.names, batch.columns, marks)

@@ -46,7 +46,7 @@ def split_names(option: str, given: Optional[str]) -> Optional[List[str]]:
         return None
     names = given.split(",")
     if "" in names or len(set(names)) < len(names):
-        raise OptionError(f"{option} {given}: a name is empty, or there twice")
+        raise OptionError(f"{option} {given}: a name is empty or occurs twice")
     return names
 
 
@@ -57,11 +57,11 @@ def kinds_of(file: ArrowFile, columns: List[str], kind_of: Callable[[Any], str])
         places = file.schema.get_all_field_indices(name)
         if len(places) != 1:
             there = ", ".join(dict.fromkeys(file.schema.names))
-            raise OptionError(f"column \"{name}\" is there twice" if places else f"no column \"{name}\": {there}", file.path)
+            raise OptionError(f"column \"{name}\" occurs twice" if places else f"no column \"{name}\"; the columns are: {there}", file.path)
         try:
             kinds[name] = kind_of(file.schema.field(places[0]).type)
         except Error as error:
-            raise Error(f"column \"{name}\": {error.fault}; --columns chooses others", file.path) from None
+            raise Error(f"column \"{name}\": {error.fault}; choose other columns with --columns", file.path) from None
     return kinds
 
 
@@ -84,7 +84,7 @@ def choose(files: List[ArrowFile], columns: Optional[List[str]], keys: Optional[
         keys = ["text"] if "text" in names else names[:1] if columns else []
     for key in keys:
         if key not in names and key.split(".")[0] not in names:
-            raise OptionError(f"no column \"{key}\" among those that are read: {', '.join(names)}", files[0].path)
+            raise OptionError(f"no column \"{key}\"; the columns that are read are: {', '.join(names)}", files[0].path)
     return Choice(names, keys, kinds)
 
 
@@ -93,7 +93,7 @@ def differ(first: ArrowFile, file: ArrowFile, kinds: Dict[str, str], own: Dict[s
     for name in {**kinds, **own}:
         one, other = kinds.get(name), own.get(name)
         if one is None or other is None or not same_kind(one, other):
-            raise Error(f"column \"{name}\": {other or 'not there'}, but {one or 'not there'} in {first.path}; --columns chooses others",
+            raise Error(f"column \"{name}\": {other or 'missing'}, but {one or 'missing'} in {first.path}; choose other columns with --columns",
                         file.path)
 
 

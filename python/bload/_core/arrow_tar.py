@@ -47,7 +47,7 @@ def member_kind(kind: Any) -> str:
     try:
         return arrow_json.json_kind(kind)
     except Error as error:
-        raise Error(error.fault.replace(f": {arrow_json.TAR_HINT}", ", and is no column of its own")) from None
+        raise Error(error.fault.replace(f": {arrow_json.TAR_HINT}", ", and only a column of its own, not a nested value, becomes a file")) from None
 
 
 def ending(path: Optional[str], data: Any) -> str:
@@ -100,7 +100,7 @@ def files_of(batch: Any, texts: List[bytes], first: int) -> Members:
         for name, column in zip(names, columns):
             data, path = file_of(column[row])
             if data is None:
-                reason = f"\"{name}\" has the path of a file, but not its bytes" if path else f"\"{name}\" is null"
+                reason = f"\"{name}\" contains the path of a file without its bytes" if path else f"\"{name}\" is null"
                 skipped_rows.skipped.append((reason, first + row))
                 skipped_rows.lost[reason] = skipped_rows.lost.get(reason, 0) + 1
                 break

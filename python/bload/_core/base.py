@@ -104,7 +104,7 @@ class BaseDataset(Blocks):
     def check_open(self) -> None:
         """Raise ValueError if the dataset was closed."""
         if self.closed:
-            raise ValueError(f"{self.path}: the dataset was closed")
+            raise ValueError(f"{self.path}: the dataset is closed")
 
     def names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
         """Return the names of the requested fields; raise OptionError if one does not exist."""
@@ -235,7 +235,7 @@ class BaseDataset(Blocks):
         """
         number = arguments.integer("the number of an epoch must be an int", number)
         if seed != 0 and window is None:
-            raise OptionError("seed needs a window: plans have their own seed", self.path)
+            raise OptionError("seed needs a window, because a plan has its own seed", self.path)
         return self if number == 0 else Epoch(self, number, window, seed)
 
     def key(self, name: str) -> str:
@@ -327,7 +327,7 @@ class BaseDataset(Blocks):
         whole = first[0] == 0 and (first[1:] == (first + length)[:-1]).all() and str((first + length)[-1]) == row_values["length"]
         if not whole and not partial:
             raise SequenceError(f"only {int(length.sum())} of the {row_values['length']} steps of {name} are stored: "
-                                "partial=True gives them", self.path)
+                                "partial=True returns them", self.path)
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 

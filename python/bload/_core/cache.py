@@ -67,7 +67,7 @@ class Cache:
     def path(self, key: str) -> str:
         """Return the path of a piece; raise Error if no piece can have this name."""
         if NAME.fullmatch(key) is None:
-            raise Error(f"no piece can have the name {key!r}", self.directory)
+            raise Error(f"a piece cannot have the name {key!r}", self.directory)
         return os.path.join(self.directory, "pieces", key[:2], key)
 
     def has(self, key: str) -> bool:

@@ -32,7 +32,7 @@ def functions(number: int, message: Message) -> List[Dict[str, Any]]:
     calls = message.get("tool_calls") or []
     found = [call.get("function", call) if isinstance(call, dict) else None for call in calls] if isinstance(calls, list) else [None]
     if not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in found):
-        raise Unusable("a call without the name of a function", f"a call in message {number} has no name of a function")
+        raise Unusable("a call without a function name", f"a call in message {number} has no function name")
     return [one for one in found if isinstance(one, dict)]
 
 
@@ -45,7 +45,7 @@ def clean_calls(number: int, message: Message) -> Tuple[Message, int]:
     for call, function in zip(message["tool_calls"], called):
         arguments, count = without_nulls(function.get("arguments"))
         if not isinstance(arguments, (dict, str, type(None))):
-            raise Unusable("arguments that are no object", f"the arguments of {function['name']} in message {number} are neither an object "
+            raise Unusable("arguments that are not an object", f"the arguments of {function['name']} in message {number} are neither an object "
                            "nor a text with one")
         removed += count
         made.append(with_arguments(call, function, {} if arguments is None else arguments))
@@ -97,8 +97,8 @@ def in_form(number: int, message: Message, wanted: str) -> Message:
         elif wanted == "object" and isinstance(arguments, str):
             arguments = parsed(arguments)
             if arguments is None:
-                raise Unusable("arguments that are no object", f"the arguments of {function['name']} in message {number} are no JSON object, "
-                               "which the chat template wants")
+                raise Unusable("arguments that are not an object", f"the arguments of {function['name']} in message {number} are not a JSON "
+                               "object, but the chat template needs one")
         made.append(with_arguments(call, function, arguments))
     return {**message, "tool_calls": made}
 
@@ -111,12 +111,12 @@ def tools(keys: Dict[str, Any]) -> Tuple[Optional[List[Any]], int]:
         try:
             given = json.loads(given) if given.strip() else None
         except (ValueError, RecursionError) as error:
-            raise Unusable("tools that are no JSON", f"\"tools\" is no JSON: {error}") from None
+            raise Unusable("tools that are not JSON", f"\"tools\" is not JSON: {error}") from None
     if not given:
         return None, 0
     if not isinstance(given, list):
         given = [None]
     found = [(parsed(tool), 0) if isinstance(tool, str) else (tool, 0) if was_text else without_nulls(tool, NULLABLE) for tool in given]
     if not all(isinstance(tool, dict) for tool, _ in found):
-        raise Unusable("tools that are no list of objects", "\"tools\" is no list of objects")
+        raise Unusable("tools that are not a list of objects", "\"tools\" is not a list of objects")
     return [tool for tool, _ in found], sum(count for _, count in found)

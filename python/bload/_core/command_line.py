@@ -13,7 +13,7 @@ class Once(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         given = vars(namespace).setdefault("given_options", {})
         if "," in str(self.metavar) and given.setdefault(self.dest, values) != values:
-            raise argparse.ArgumentError(self, f"given twice, as {given[self.dest]} and as {values}: give it once, with commas between")
+            raise argparse.ArgumentError(self, f"given twice, as {given[self.dest]} and {values}: give one list, separated by commas")
         setattr(namespace, self.dest, values)
 
 

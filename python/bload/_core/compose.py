@@ -82,8 +82,8 @@ def locate(dataset: DatasetLike, layout: Layout, first: int, end: int) -> Page:
     used = np.flatnonzero(pointers[1:] > pointers[:-1])
     last = pointers[used + 1] - 1
     stop[used] = pieces.start[last] + pieces.length[last]
-    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset.values(pieces._replace(number=number)), ends(block[piece], end - first),
-                np.stack(places, 1)[order], ends(owner, end - first), gaps)
+    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset.values(pieces._replace(number=number)),
+                ends(block[piece], end - first), np.stack(places, 1)[order], ends(owner, end - first), gaps)
 
 
 class Composer:

@@ -252,7 +252,7 @@ class Dataset(BaseDataset):
         pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + repeated, index.length[numbers] - repeated,
                         index.start[numbers] + repeated)
         if pieces.length.min(initial=1) < 1:
-            raise DamagedError(f"a piece of row {row} has no step but those of the piece before", index.path)
+            raise DamagedError(f"a piece of row {row} has no steps except those of the previous piece", index.path)
         return pieces, self.places_of(numbers, repeated, np.zeros(len(numbers), np.int64), pieces.length)
 
     def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
@@ -261,7 +261,7 @@ class Dataset(BaseDataset):
         parts = self.index_locator().find(pieces, plan)
         numbers = self.index_locator().order[parts.entry]
         if len(numbers) != len(pieces.start) or (self.index.length[numbers] != pieces.length).any():
-            raise DamagedError("it has pieces that are not stored as they are", plan)
+            raise DamagedError("it has pieces that are not stored as such", plan)
         return parts.piece, self.places_of(numbers, parts.skip, parts.start, parts.length), numbers
 
     def places_of(self, numbers: np.ndarray, skip: Any, start: np.ndarray, length: np.ndarray) -> Places:

@@ -25,7 +25,7 @@ def fixed_date(day: Any) -> str:
     try:
         when = datetime.datetime.fromisoformat(day)
     except (TypeError, ValueError):
-        raise OptionError("--set strftime_now is a date, such as 2026-07-26") from None
+        raise OptionError("--set strftime_now needs a date, such as 2026-07-26") from None
     known = {f"%{one}": when.strftime(f"%{one}") for one in DIRECTIVES}
     # glibc's directives without a leading zero.
     known.update({f"%-{one}": str(int(known[f"%{one}"])) for one in "dHIjmMSUW"})

@@ -341,7 +341,7 @@ def read_ranges(data: Bytes, ranges: Sequence[Tuple[int, int]], offset: int, siz
         if begin <= offset and offset + size <= end:
             return data[inside + offset - begin:inside + offset - begin + size]
         inside += end - begin
-    raise DamagedError("its tables are not where they belong")
+    raise DamagedError("its tables are not at their places")
 
 
 class FarFrames(FarFile):

@@ -84,7 +84,7 @@ class TemplateProbe:
             return in_parts(given)
         if isinstance(content, list) and not self.cached("takes parts", self.takes_parts):
             if len(content) != 1:
-                raise Unusable("lists of parts", f"the chat template knows no lists of parts, as message {number} has: join their texts")
+                raise Unusable("lists of parts", f"the chat template does not take lists of parts, but message {number} has one: join their texts")
             return {**given, "content": content[0]["text"]}
         return given
 

@@ -21,7 +21,7 @@ def save_picture(value: Any, folder: str, frame: int) -> None:
     data: bytes = (value.get("bytes") if isinstance(value, dict) else None) or b""
     ending = next((ending for magic, ending in PICTURES.items() if data.startswith(magic)), None)
     if ending is None:
-        raise ValueError("its image is neither PNG, JPEG nor TIFF" if data else "its image is not in the table")
+        raise ValueError("its image is not PNG, JPEG or TIFF" if data else "the table does not contain its image")
     with open(os.path.join(folder, f"frame-{frame:06d}{ending}"), "xb") as file:
         file.write(data)
 
@@ -30,9 +30,9 @@ def check_numbers(values: np.ndarray, feature: Feature) -> None:
     """Raise ValueError if type or shape differ from info.json, in which a single number has the shape [1]."""
     shape = values.shape[1:]
     if values.dtype != np.dtype(feature.dtype):
-        raise ValueError(f'"{feature.name}" is {values.dtype}, and info.json says {feature.dtype}')
+        raise ValueError(f'"{feature.name}" is {values.dtype}, but info.json says {feature.dtype}')
     if shape != feature.shape and (shape or feature.shape != (1,)):
-        raise ValueError(f'"{feature.name}" has steps of the shape {list(shape)}, and info.json says {list(feature.shape)}')
+        raise ValueError(f'"{feature.name}" has steps of the shape {list(shape)}, but info.json says {list(feature.shape)}')
 
 
 class Episode:
@@ -123,12 +123,12 @@ def write_data(root: str, out: str, info: Info, episodes: Episodes, features: Se
         while at < rows:
             number = len(tasks)
             if number == len(episodes.length):
-                raise DamagedError(f"{rows - at} rows or more behind the last episode's", path)
+                raise DamagedError(f"{rows - at} or more rows after the last episode", path)
             if current is None:
                 chunk, file = episodes.data[number]
                 if not path.endswith(os.sep + os.path.join(f"chunk-{chunk:03d}", f"file-{file:03d}.parquet")):
-                    raise DamagedError(f"episode {number} begins in this file, and should in chunk {chunk}, file {file}: data files are "
-                                       "missing, or have too many or too few rows", path)
+                    raise DamagedError(f"episode {number} begins in this file instead of chunk {chunk}, file {file}: data files are missing, "
+                                       "or have too many or too few rows", path)
                 current = Episode(out, features, number, episodes.length[number])
             steps = min(rows - at, current.length - current.rows)
             try:
@@ -143,9 +143,9 @@ def write_data(root: str, out: str, info: Info, episodes: Episodes, features: Se
                 tasks.append(list(current.tasks))
                 current = None
     if len(tasks) < len(episodes.length):
-        raise DamagedError(f"{row} rows in all data files, and episode {len(tasks)} has rows {episodes.begin[len(tasks)]} to "
+        raise DamagedError(f"all data files have {row} rows, but episode {len(tasks)} has rows {episodes.begin[len(tasks)]} to "
                            f"{episodes.begin[len(tasks)] + episodes.length[len(tasks)] - 1}: data files are missing or truncated", path)
     for name, found in missing.items():
-        notes.append(f'"{name}" is NaN in {sum(count for _, count in found)} steps of {len(found)} episodes, the first of them episode '
-                     f"{found[0][0]}: they are kept")
+        notes.append(f'"{name}" is NaN in {sum(count for _, count in found)} steps of {len(found)} episodes, first in episode '
+                     f"{found[0][0]}: these steps are kept")
     return tasks

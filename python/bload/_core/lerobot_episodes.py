@@ -35,7 +35,7 @@ def read_tasks(root: str) -> Dict[int, str]:
     table = open_table(path)
     texts = [field.name for field in read_schema(table, path) if pyarrow.types.is_string(field.type) or pyarrow.types.is_large_string(field.type)]
     if len(texts) != 1:
-        raise DamagedError(f"{len(texts)} columns of text, not one", path)
+        raise DamagedError(f"{len(texts)} columns of text instead of one", path)
     tasks: Dict[int, str] = {}
     for batch in read_batches(table, path, ("task_index", texts[0]), ROWS):
         for index, text in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
@@ -62,10 +62,10 @@ def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
                         raise DamagedError(f"episode {episode}: {column} is {value!r}, not of the type {types[column].__name__}", path)
                 index, length, begin, end, tasks, chunk, file = row[:7]
                 if index != episode:
-                    raise DamagedError(f"row {episode} is of episode {index}: the rows must be all episodes in their order", path)
+                    raise DamagedError(f"row {episode} is of episode {index}: the rows must be all episodes in order", path)
                 if length < 1 or begin != rows or end != begin + length:
-                    raise DamagedError(f"episode {episode} has the length {length} and the rows {begin} to {end}, and the one before ends "
-                                       f"at row {rows}", path)
+                    raise DamagedError(f"episode {episode} has the length {length} and the rows {begin} to {end}, but the previous episode "
+                                       f"ends at row {rows}", path)
                 rows = end
                 episodes.length.append(length)
                 episodes.begin.append(begin)
@@ -74,8 +74,8 @@ def read_episodes(root: str, info: Info, cameras: Sequence[str]) -> Episodes:
                 for number, camera in enumerate(cameras):
                     episodes.videos[camera].append(row[7 + 4 * number:11 + 4 * number])
     if len(episodes.length) != info.episodes or rows != info.frames:
-        raise DamagedError(f"total_episodes {info.episodes} and total_frames {info.frames}, and the table of episodes has "
-                           f"{len(episodes.length)} of {rows} frames", info.path)
+        raise DamagedError(f"it says {info.episodes} episodes with {info.frames} frames, but the table of episodes has "
+                           f"{len(episodes.length)} with {rows} frames", info.path)
     if not episodes.length:
         raise DamagedError("no episodes", info.path)
     return episodes

@@ -38,7 +38,7 @@ def read_count(values: Dict[str, Any], name: str, path: str) -> int:
     """Return a count in info.json; raise DamagedError if it is not one."""
     value = values.get(name)
     if type(value) is not int or value < 0:
-        raise DamagedError(f'"{name}" is {value!r}, no count', path)
+        raise DamagedError(f'"{name}" is {value!r}, not a count', path)
     return value
 
 
@@ -49,11 +49,11 @@ def read_info(root: str) -> Info:
         with open_regular(path) as file:
             values = parse_json(file.read())
     except FileNotFoundError:
-        raise MissingError("not there: a LeRobot dataset has this file", path) from None
+        raise MissingError("missing, but a LeRobot dataset has this file", path) from None
     except ValueError as error:
-        raise DamagedError(f"no JSON: {error}", path) from None
+        raise DamagedError(f"not JSON: {error}", path) from None
     if not isinstance(values, dict):
-        raise DamagedError("no JSON object", path)
+        raise DamagedError("not a JSON object", path)
     version = str(values.get("codebase_version"))
     if version.startswith(("v1.", "v2.")):
         raise FormatError(f"LeRobot {version} has a file for each episode: LeRobot's {CONVERTER} makes a dataset of version v3.0", path)
@@ -80,7 +80,7 @@ def camera_options(name: str, feature: Dict[str, Any], path: str) -> Tuple[str, 
         return ()
     pixels = str(about.get("video.pix_fmt"))
     if feature["dtype"] == "video" and not re.match(r"gray(9|1\d)", pixels):
-        raise FormatError(f'"{name}" is depth in {pixels}, whose numbers bload does not read: leave it out with --columns', path)
+        raise FormatError(f'"{name}" is depth in the pixel format {pixels}, which bload cannot read: leave it out with --columns', path)
     return ("pixels: gray16",)
 
 
@@ -88,7 +88,7 @@ def choose_features(info: Info, columns: Optional[Sequence[str]], notes: List[st
     """Return the features that are converted: those of these names, or all numbers and pictures except the bookkeeping."""
     unknown = [name for name in columns or () if name not in info.features]
     if unknown:
-        raise OptionError(f'--columns: there is no feature "{unknown[0]}", but {", ".join(info.features)}', info.path)
+        raise OptionError(f'--columns: no feature "{unknown[0]}"; the features are: {", ".join(info.features)}', info.path)
     chosen: List[Feature] = []
     for name, about in info.features.items():
         dtype, shape = about.get("dtype"), about.get("shape")
@@ -96,7 +96,7 @@ def choose_features(info: Info, columns: Optional[Sequence[str]], notes: List[st
             continue
         if dtype not in (*NUMERIC, "video", "image"):
             if columns:
-                raise OptionError(f'--columns: "{name}" is of the type {dtype}: only numbers and pictures become fields', info.path)
+                raise OptionError(f'--columns: "{name}" has the type {dtype}: only numbers and pictures become fields', info.path)
             notes.append(f'the feature "{name}" is left out: its type is {dtype}')
             continue
         if not isinstance(shape, list) or not all(type(size) is int and size > 0 for size in shape):

@@ -39,7 +39,7 @@ def write_attributes(root: str, out: str, episodes: Episodes, features: Sequence
             raise DamagedError(f"episode {episode}: its rows have the task_index {unknown[0]}, which is not in the table", path)
         texts = [tasks[task] for task in own]
         if sorted(texts) != sorted(set(episodes.tasks[episode])):
-            raise DamagedError(f"episode {episode}: its rows have the tasks {texts}, the table of episodes has {episodes.tasks[episode]}",
+            raise DamagedError(f"episode {episode}: its rows have the tasks {texts}, but the table of episodes has {episodes.tasks[episode]}",
                                path)
         values = {"id": episode_id(episode), "episode_index": episode, "task_index": own[0], "task": "; ".join(texts)}
         rows.append([values[column] for column in columns])
@@ -66,10 +66,10 @@ def make_folders(out: str, features: Sequence[Feature]) -> None:
         os.mkdir(out)
     except FileExistsError:
         if not os.path.isdir(out) or os.listdir(out):
-            raise OptionError("not an empty directory: remove it, or name another (without fields.yaml it is what a run left that did "
-                              "not end)", out) from None
+            raise OptionError("the directory is not empty: remove it, or name another one (without fields.yaml, an unfinished run left it)",
+                              out) from None
     except FileNotFoundError:
-        raise MissingError("there is no directory above it", out) from None
+        raise MissingError("its parent directory does not exist", out) from None
     os.mkdir(os.path.join(out, "clips"))
     for feature in features:
         if feature.dtype != "video":

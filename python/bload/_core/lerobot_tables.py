@@ -35,7 +35,7 @@ def open_table(path: str) -> Any:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
-        raise DamagedError(f"no readable Parquet file: {error}", path) from None
+        raise DamagedError(f"not a readable Parquet file: {error}", path) from None
 
 
 def read_schema(table: Any, path: str) -> Any:
@@ -43,7 +43,7 @@ def read_schema(table: Any, path: str) -> Any:
     try:
         return table.schema_arrow
     except (arrow()[0].ArrowException, ValueError) as error:
-        raise DamagedError(f"no readable Parquet file: {error}", path) from None
+        raise DamagedError(f"not a readable Parquet file: {error}", path) from None
 
 
 def read_batches(table: Any, path: str, columns: Sequence[str], rows: int) -> Iterator[Any]:

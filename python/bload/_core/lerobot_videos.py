@@ -33,16 +33,16 @@ def expand_path(root: str, template: str, camera: str, chunk: int, file: int, pa
 def find_frames(times: np.ndarray, fps: float, length: int, begin: float, end: float) -> int:
     """Return the number of an episode's first frame; raise ValueError if the frames do not have the times that the table says."""
     if not abs((end - begin) * fps - length) < 0.5:
-        raise ValueError(f"{length} frames at {fps:g} a second, and from_timestamp {begin:g} to to_timestamp {end:g}")
+        raise ValueError(f"{length} frames at {fps:g} per second do not fit from_timestamp {begin:g} to to_timestamp {end:g}")
     first = int(np.searchsorted(times, begin - 0.5 / fps))
     there = times[first:first + length]
     if len(there) < length:
-        raise ValueError(f"{length} frames from {begin:g} s on, and the video has {len(there)} there")
+        raise ValueError(f"{length} frames are expected from {begin:g} s on, but the video has {len(there)}")
     late = np.abs(there - begin - np.arange(length) / fps) * fps
     worst = int(late.argmax())
     if late[worst] >= 0.5:
-        raise ValueError(f"frame {worst} should come at {begin + worst / fps:.4f} s and comes at {there[worst]:.4f} s: other frames a "
-                         f"second than {fps:g}, or gaps")
+        raise ValueError(f"frame {worst} is expected at {begin + worst / fps:.4f} s, but is at {there[worst]:.4f} s: the video has gaps, or "
+                         f"another rate than {fps:g} frames per second")
     return first
 
 
@@ -57,7 +57,7 @@ def camera_clips(root: str, info: Info, episodes: Episodes, camera: str, notes: 
         times = frame_times(path)
         step = float(np.median(np.diff(times))) if len(times) > 1 else 1 / info.fps
         if not abs(step * info.fps - 1) < 0.01:
-            raise DamagedError(f"{1 / step if step else np.inf:g} frames a second, and info.json says {info.fps:g}; its first episode is "
+            raise DamagedError(f"{1 / step if step else np.inf:g} frames per second, but info.json says {info.fps:g}; its first episode is "
                                f"{members[0]}", path)
         used: List[Tuple[int, int, int]] = []
         for episode in members:

@@ -18,7 +18,7 @@ PIECE = 1 << 20         # bytes of an array to read at a time
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 # Strings and brackets, which determine the end of an object. A single quote begins a string whose end is not read yet.
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|"|[\[\]{}]', re.DOTALL)
-DAMAGED = "the compressed data are damaged, and what follows is lost"
+DAMAGED = "the compressed data are damaged, and the rest is lost"
 
 
 class Line(NamedTuple):
@@ -38,7 +38,7 @@ class Zstd(io.RawIOBase):
         try:
             import zstandard
         except ImportError:
-            raise DependencyError("zstd is decompressed by zstandard: pip install zstandard") from None
+            raise DependencyError("the input is compressed by zstd: pip install zstandard") from None
         self.source, self.make = source, zstandard.ZstdDecompressor().decompressobj
         self.frame: Any = None
         self.rest = b""         # compressed bytes after the end of a frame
@@ -113,7 +113,7 @@ def json_lines(path: str, file: Any) -> Iterator[Line]:
             while last and not last.endswith(b"\n"):
                 last = file.readline(CHUNK)
                 size += len(last)
-            yield Line(path, number, offset, b"", f"a line of {size} bytes: the most is {LONGEST}")
+            yield Line(path, number, offset, b"", f"a line of {size} bytes, more than the limit of {LONGEST}")
             offset += size
             continue
         if text.strip():
@@ -167,13 +167,14 @@ def json_array(path: str, file: Any) -> Iterator[Line]:
                 begin = -1
             elif depth == 0:
                 if text[at:].strip() or next(source, b"").strip():
-                    yield Line(path, line + text.count(b"\n", 0, at), base + at, b"", "more behind the end of the array: JSON Lines?")
+                    yield Line(path, line + text.count(b"\n", 0, at), base + at, b"",
+                               "text after the end of the array: if this is JSON Lines, name the file .jsonl")
                 return
             elif begin < 0 and (depth != 1 or len(token) > 1):
-                yield Line(path, line + text.count(b"\n", 0, at), base + at, b"", "the array has more than objects")
+                yield Line(path, line + text.count(b"\n", 0, at), base + at, b"", "the array has elements that are not objects")
                 return
         if not more or len(text) > LONGEST + PIECE:
-            why = "the array has no end: what follows is lost" if not more else f"an object of more than {LONGEST} bytes"
+            why = "the array has no end: the rest is lost" if not more else f"an object of more than {LONGEST} bytes"
             yield Line(path, line + text.count(b"\n", 0, max(begin, 0)), base + max(begin, 0), b"", why)
             return
         used = begin if begin >= 0 else at
@@ -207,9 +208,9 @@ def csv_rows(path: str, file: Any) -> Iterator[Line]:
                 yield Line(path, first, begin, json.dumps(cells).encode())
             first, begin = number + 1, offset
     except UnicodeDecodeError as error:
-        yield Line(path, number, begin, b"", f"not UTF-8 at byte {error.start}, and what follows is lost")
+        yield Line(path, number, begin, b"", f"not UTF-8 at byte {error.start}, and the rest is lost")
     except csv.Error as error:
-        yield Line(path, first, begin, b"", f"no CSV, and what follows is lost: {error}")
+        yield Line(path, first, begin, b"", f"not CSV, and the rest is lost: {error}")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         yield Line(path, number + 1, offset, b"", f"{DAMAGED}: {error}")
 

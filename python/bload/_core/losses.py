@@ -197,7 +197,7 @@ class Losses:
             try:
                 found = placeholders.found(self.render(shaped, shaped_tools))
             except Unusable as error:
-                found = Found([], frozenset(), f"what the chat template writes cannot be proven: with other words {error.fault}")
+                found = Found([], frozenset(), f"what the chat template writes cannot be verified: with other texts {error.fault}")
             if len(self.known) >= SHAPES:
                 self.known.clear()
             self.known[shape] = found

@@ -123,7 +123,7 @@ class Manifest:
         self.fields = self.read_fields()
         self.attributes = self.read_attributes()
         if self.overlap and REPEATED in (*self.fields, *self.attributes):
-            raise self.damaged(f"a field or attribute has the name \"{REPEATED}\", which blocks with an overlap have for another entry")
+            raise self.damaged(f"a field or attribute has the name \"{REPEATED}\", which is reserved in datasets with an overlap")
         if self.is_view:
             self.read_sources()
         else:

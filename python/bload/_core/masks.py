@@ -21,8 +21,8 @@ OTHERS = frozenset(("linear_attention", "conv", "moe", "sparse", "dense"))
 WITHOUT_WINDOW = frozenset(("moshi",))
 
 # Models, by model_type, in which no mask separates the sequences, and the reason. tests/trainers/test_isolation.py finds them.
-COUNTS = "numbers the positions of a row itself"
-STATE = "has a state that goes on from one sequence into the next"
+COUNTS = "numbers the positions of a row on its own"
+STATE = "carries its state from one sequence to the next"
 TWO = "takes masks of two axes only"
 OWN = "attends by masks of its own"
 NOT_BY_MASK = {
@@ -110,7 +110,7 @@ def attention_of(config: Any) -> str:
     """
     model = getattr(config, "model_type", "")
     if model in NOT_BY_MASK:
-        raise OptionError(f"mask=\"4d\" does not keep the sequences apart in {model}, which {NOT_BY_MASK[model]}: give it each sequence in a "
+        raise OptionError(f"mask=\"4d\" does not separate the sequences in {model}, which {NOT_BY_MASK[model]}: pass each sequence in a "
                           "row of its own, by bload.contracts.padded")
     attention = getattr(config, "_attn_implementation", None) or "eager"
     if "flash" in attention:

@@ -56,15 +56,15 @@ def message(number: int, given: Any) -> Message:
         It is not a message, or its role, content or reasoning is not supported.
     """
     if not isinstance(given, dict):
-        raise Unusable("a message is no object", f"message {number} is no object")
+        raise Unusable("a message is not an object", f"message {number} is not an object")
     given = {key: value for key, value in given.items() if value is not None or key == "content"}
     if "from" in given and "role" not in given:
         given = {"role": given.pop("from"), "content": given.pop("value", None), **given}
     role = given.get("role")
     if not isinstance(role, str) or role not in ROLES:
-        raise Unusable("an unknown role", f"message {number} has the role {json.dumps(role)}; known are {', '.join(ROLES)}")
+        raise Unusable("an unknown role", f"message {number} has the role {json.dumps(role)}; the known roles are {', '.join(ROLES)}")
     if any(given.get(key) for key in MEDIA):
-        raise Unusable("pictures, videos or sounds", f"message {number} has pictures, videos or sounds, of which no tokens are made here")
+        raise Unusable("pictures, videos or sounds", f"message {number} has pictures, videos or sounds, which cannot be tokenized here")
     found = {**given, "role": ROLES[role]}
     if role in ("function_call", "tool_call"):
         found = call_of(number, found)
@@ -76,7 +76,7 @@ def message(number: int, given: Any) -> Message:
     check_content(number, found)
     said = [found[key] for key in REASONING if found.get(key)]
     if any(not isinstance(one, str) or one != said[0] for one in said):
-        raise Unusable("reasoning that is no text", f"message {number} has reasoning that is no text, or differs from key to key")
+        raise Unusable("reasoning that is not text", f"message {number} has reasoning that is not text, or differs from key to key")
     if found["role"] == "assistant" and not (found.get("content") or said or found.get("tool_calls") or found.get("function_calls")):
         raise Unusable("a message without content", f"message {number} ({role}) has no content")
     return found
@@ -92,8 +92,8 @@ def check_content(number: int, found: Message) -> None:
         kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
         if any(isinstance(kind, str) and kind.startswith(("image", "video", "audio", "input_")) for kind in kinds):
             raise Unusable("pictures, videos or sounds",
-                           f"message {number} has pictures, videos or sounds, of which no tokens are made here")
-        raise Unusable("a content that is no text",
+                           f"message {number} has pictures, videos or sounds, which cannot be tokenized here")
+        raise Unusable("a content that is not text",
                        f"the content of message {number} is neither a text nor a list of parts of the type text")
 
 
@@ -102,7 +102,7 @@ def call_of(number: int, found: Message) -> Message:
     try:
         given = json.loads(found["content"])
     except (TypeError, ValueError, RecursionError) as error:
-        raise Unusable("a call that is no JSON", f"message {number} is a call, but no JSON: {error}") from None
+        raise Unusable("a call that is not JSON", f"message {number} is a call, but not JSON: {error}") from None
     calls = given if isinstance(given, list) else [given]
     return {**found, "content": "", "tool_calls": [{"type": "function", "function": one} for one in calls]}
 
@@ -116,7 +116,7 @@ def is_text(content: Any) -> bool:
 def is_trained(number: int, found: Message) -> bool:
     """Return whether OpenAI's weight, axolotl's train and ms-swift's loss allow training; raise Unusable for other values than 0 and 1."""
     if found.get("train_detail"):
-        raise Unusable("a part of a message to train on", f"message {number} has train_detail: parts of a message cannot be chosen here")
+        raise Unusable("a part of a message to train on", f"message {number} has train_detail: training on parts of a message is not supported")
     wanted = True
     for flag in FLAGS:
         value = found.get(flag)
@@ -125,5 +125,5 @@ def is_trained(number: int, found: Message) -> bool:
         wanted = wanted and value != 0
     if found.get("train") and found["role"] != "assistant":
         raise Unusable("a message to train on that is not the assistant's",
-                       f"message {number} ({found['role']}) is to be trained on by its flag: only those of the assistant can be")
+                       f"message {number} ({found['role']}) has a flag for training, but only messages of the assistant can be trained on")
     return wanted

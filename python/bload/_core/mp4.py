@@ -52,14 +52,14 @@ def read_tables(file: BinaryIO) -> bytes:
             (size,), head = struct.unpack_from(">Q", header, 8), 16
         size = size or end - at
         if size < head or size > end - at:
-            raise ValueError(f"a box {kind!r} of {size} bytes at byte {at}, and the file has {end}: it is truncated or damaged")
+            raise ValueError(f"a box {kind!r} of {size} bytes at byte {at}, but the file has {end} bytes: it is truncated or damaged")
         if kind == b"moov":
             if size > TABLES_MAX:
                 raise ValueError(f"tables of {size} bytes")
             file.seek(at + head)
             return file.read(size - head)
         at += size
-    raise ValueError("no tables (moov): it is truncated, or no MP4 file")
+    raise ValueError("no tables (moov): it is truncated, or not an MP4 file")
 
 
 def runs(table: bytes, dtype: str) -> np.ndarray:
@@ -94,14 +94,14 @@ def track_times(movie: Dict[bytes, bytes], track: Dict[bytes, bytes], media: Dic
     frames = struct.unpack_from(">I", tables[b"stsz"] if b"stsz" in tables else tables[b"stz2"], 8)[0]
     lasts = runs(tables[b"stts"], ">u4")
     if len(lasts) != frames:
-        raise ValueError(f"sizes of {frames} frames, and times of {len(lasts)}")
+        raise ValueError(f"sizes of {frames} frames, but times of {len(lasts)}")
     if not frames or not clock or not movie_clock:
-        raise ValueError("no frames: a fragmented file, perhaps")
+        raise ValueError("no frames: the file may be fragmented")
     times = np.concatenate(([0], np.cumsum(lasts)[:-1]))
     if b"ctts" in tables:
         shifts = runs(tables[b"ctts"], ">i4")
         if len(shifts) != frames:
-            raise ValueError(f"{frames} frames, and shifts of {len(shifts)}")
+            raise ValueError(f"{frames} frames, but shifts of {len(shifts)}")
         times += shifts
     times.sort()
     parts = edits(track)
@@ -133,5 +133,5 @@ def frame_times(path: str) -> np.ndarray:
         raise MissingError("the video is missing", path) from None
     except (ValueError, struct.error, IndexError, KeyError) as error:
         raise DamagedError(f"the tables of the video cannot be read: {error}; ffmpeg -i {os.path.basename(path)} -c copy NEW.mp4 may "
-                           "write it anew", path) from None
+                           "repair them", path) from None
     raise FormatError("no video track", path)

@@ -100,7 +100,7 @@ class StoredObjects:
             # Do not use fsspec's cached file systems, because they must not be used after a fork.
             self.system, self.root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **s3_session(url, options or {}), **(options or {}))
         except ImportError as error:
-            raise DependencyError(f"a package is needed for this kind of URL: {error}", url) from None
+            raise DependencyError(f"this kind of URL needs a package that is not installed: {error}", url) from None
         except (ValueError, TypeError) as error:
             raise OptionError(f"fsspec cannot open it: {error}", url) from None
         self.direct = SignedObjects(self.system, timeout) if type(self.system).__name__ == "S3FileSystem" else None
@@ -130,7 +130,7 @@ class StoredObjects:
             raise TemporaryFailure(f"{type(error).__name__}: {error}") from None
         if end is not None and len(data) != end - begin:
             self.check_size(path, size)
-            raise TemporaryFailure(f"{len(data)} of {end - begin} bytes came")
+            raise TemporaryFailure(f"{len(data)} of {end - begin} bytes arrived")
         return Reply(data)
 
     def cat(self, path: str, begin: Optional[int], end: Optional[int]) -> bytes:

@@ -93,7 +93,7 @@ def tokens_type(dataset: BaseDataset, field: str) -> Any:
         raise OptionError(f"no field \"{field}\"; the fields are: {', '.join(dataset.fields)}", dataset.path)
     dtype, shape = dataset.fields[field].dtype, dataset.fields[field].shape
     if dtype.kind not in "iu" or shape:
-        raise OptionError(f"field \"{field}\" is {dtype}{list(shape)}, not one integer a step", dataset.path)
+        raise OptionError(f"field \"{field}\" is {dtype}{list(shape)}, not one integer per step", dataset.path)
     return pa.int32() if dtype.itemsize < 4 or dtype == np.int32 else pa.int64()
 
 
@@ -101,7 +101,7 @@ def mask_ahead(dataset: BaseDataset, name: str, number: int, values: np.ndarray,
     """Return for each step the loss mask of the next one, 0 at the ends of sequences; raise Error for values other than 0 and 1."""
     if not np.isin(values, (0, 1)).all():
         odd = values[~np.isin(values, (0, 1))][0]
-        raise Error(f"block {number}: \"{name}\" has the value {odd}, but a loss mask has 0 and 1", dataset.path)
+        raise Error(f"block {number}: \"{name}\" has the value {odd}, but a loss mask may only have 0 and 1", dataset.path)
     ahead = np.append(values[1:], 0).astype(np.int8)
     ahead[ends - 1] = 0
     return ahead
@@ -178,7 +178,7 @@ def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
         with open(os.path.join(folder, RECORD), "rb") as file:
             existing = json.load(file)
     except FileNotFoundError:
-        raise OptionError(f"holds something else, without {RECORD}: {remedy}", folder) from None
+        raise OptionError(f"contains something else, without {RECORD}: {remedy}", folder) from None
     except ValueError as error:
         raise DamagedError(f"damaged: {error}; {remedy}", os.path.join(folder, RECORD)) from None
     differing = [name for name, value in record.items() if not isinstance(existing, dict) or existing.get(name) != value]
@@ -258,7 +258,7 @@ def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise Error("another run is writing it", making) from None
+                raise Error("another run is writing this folder", making) from None
             check_record(making, record, "remove it, or name another folder")
             made = write_parts(dataset, making, field, loss_mask, layout(dataset.T, part_bytes))
             done, packing = summary(making, dataset, part_bytes, made)
@@ -292,7 +292,7 @@ def write_parts(dataset: BaseDataset, folder: str, field: str, loss_mask: Option
     own = [RECORD, METADATA, *names]
     strange = sorted(set(os.listdir(folder)) - {*own, *(name + ".part" for name in own)})
     if strange:
-        raise OptionError(f"holds something else: {strange[0]}", folder)
+        raise OptionError(f"contains another file: {strange[0]}", folder)
     for number, name in enumerate(names):
         path = os.path.join(folder, name)
         if not os.path.exists(path):

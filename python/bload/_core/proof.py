@@ -75,7 +75,7 @@ class Proof:
             return f"its tables differ from {INDEX}"
         lost = np.unique(plan["sequence"][(stored["sequence"] < 0) & (plan["sequence"] >= 0)])
         if any(self.value(row, "status") != "failed" for row in lost.tolist()):
-            return f"sequences are missing that have not failed according to {SEQUENCES}"
+            return f"it lacks sequences that did not fail according to {SEQUENCES}"
         if "segment_ids" in stored:
             if not np.array_equal(stored["segment_ids"], segments_of(stored["cu_seqlens"], stored["length"], self.info.T)):
                 return "its segment_ids differ from its other tables"
@@ -98,4 +98,4 @@ class Proof:
         try:
             return np.array([0 if row < 0 else kind(self.value(row, column) or nothing) for row in rows.tolist()], DTYPES[dtype])
         except (ValueError, OverflowError):
-            raise DamagedError(f"column {column} has no number for a sequence that a block has", self.sequences.path) from None
+            raise DamagedError(f"column {column} has no number for a sequence in a block", self.sequences.path) from None

@@ -46,7 +46,7 @@ def path_of(url: str) -> str:
     try:
         return urlsplit(url).path
     except ValueError as error:
-        raise OptionError(f"this is no URL: {error}", url) from None
+        raise OptionError(f"this is not a URL: {error}", url) from None
 
 
 class ProcessState:
@@ -100,7 +100,7 @@ class RemoteStorage(Storage):
         try:
             return bytes(self.transfer.fetch(MANIFEST))
         except MissingError as error:
-            raise MissingError(f"no such dataset, or it is not complete: it has no {MANIFEST} ({error.fault})", self.path) from None
+            raise MissingError(f"no such dataset, or it is incomplete: it has no {MANIFEST} ({error.fault})", self.path) from None
 
     def whole(self, name: str, entry: FileEntry) -> MappedFile:
         def check(data: Bytes) -> Optional[str]:

@@ -38,7 +38,7 @@ def chats(line: bytes, pairs: bool = False) -> List[Chat]:
         raise Unusable("no chat", f"not an object with a chat: {FORMS}")
     for key in MEDIA:
         if keys.get(key):
-            raise Unusable("pictures, videos or sounds", f"the row has \"{key}\", of which no tokens are made here: its text refers to them")
+            raise Unusable("pictures, videos or sounds", f"the row has \"{key}\", which cannot be tokenized here: its text refers to them")
     keys = {**keys, **{key: unquoted(keys[key]) for key in LISTS if isinstance(keys.get(key), str)}}
     given, removed = tools(keys)
     found = []
@@ -72,7 +72,7 @@ def with_system(keys: Dict[str, Any], messages: List[Message]) -> List[Message]:
     if system is None or system == "":
         return messages
     if not isinstance(system, str):
-        raise Unusable("a system text that is no text", "\"system\" is no text")
+        raise Unusable("a system text that is not text", "\"system\" is not text")
     if not messages or messages[0]["role"] not in ("system", "developer"):
         return [{"role": "system", "content": system}, *messages]
     if messages[0].get("content") != system:
@@ -83,10 +83,10 @@ def with_system(keys: Dict[str, Any], messages: List[Message]) -> List[Message]:
 def sides(keys: Dict[str, Any], pairs: bool) -> List[Tuple[str, List[Any], int]]:
     """Return for each chat of a row its side of a preference, its messages, and the first message that may be trained on."""
     if keys.get("label") is False:
-        raise Unusable("an answer that is not wanted", "\"label\" is false: the answer is not wanted, and would be trained on")
+        raise Unusable("an answer marked as bad", "\"label\" is false: the answer is marked as bad, and must not be trained on")
     if keys.get("chosen") is None or keys.get("rejected") is None:
         if pairs:
-            raise Unusable("no preference", "the row has not both chosen and rejected, which --pairs is for")
+            raise Unusable("no preference", "the row lacks chosen or rejected, which --pairs needs")
         return [("", *single(keys))]
     if not pairs:
         raise Unusable("a preference", "the row has chosen and rejected: --pairs makes two sequences of it")
@@ -106,7 +106,7 @@ def single(keys: Dict[str, Any]) -> Tuple[List[Any], int]:
     for name in "messages", "conversations":
         if keys.get(name) is not None:
             if not isinstance(keys[name], list):
-                raise Unusable("messages that are no list", f"\"{name}\" is no list")
+                raise Unusable("messages that are not a list", f"\"{name}\" is not a list")
             return keys[name], 0
     for name in "completion", "output":
         if keys.get(name) is not None and keys.get({"completion": "prompt", "output": "instruction"}[name]) is not None:
@@ -129,9 +129,9 @@ def prompt(keys: Dict[str, Any]) -> List[Any]:
     texts = [text for text in (instruction, keys.get("input")) if text]
     history = keys.get("history") or []
     if not all(isinstance(text, str) for text in texts):
-        raise Unusable("an instruction that is no text", "\"instruction\" or \"input\" is no text")
+        raise Unusable("an instruction that is not text", "\"instruction\" or \"input\" is not text")
     if not (isinstance(history, list) and all(isinstance(turn, list) and len(turn) == 2 for turn in history)):
-        raise Unusable("a history that is no list of pairs", "\"history\" is no list of pairs of question and answer")
+        raise Unusable("a history that is not a list of pairs", "\"history\" is not a list of pairs of question and answer")
     before = [{"role": role, "content": text} for turn in history for role, text in zip(("user", "assistant"), turn)]
     return [*before, {"role": "user", "content": "\n".join(texts)}]
 
@@ -142,5 +142,5 @@ def completed(before: List[Any], given: Any, name: str) -> List[Any]:
         given = [{"role": "assistant", "content": given}]
     answer: Optional[List[Any]] = [given] if isinstance(given, dict) else given if isinstance(given, list) else None
     if not answer:
-        raise Unusable("an answer that is none", f"\"{name}\" is neither a text nor messages")
+        raise Unusable("an answer without messages", f"\"{name}\" is neither a text nor messages")
     return answer if before and answer[:len(before)] == before else [*before, *answer]

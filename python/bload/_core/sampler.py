@@ -104,7 +104,7 @@ class EpochBlocks:
         if not isinstance(dataset, BaseDataset):
             raise TypeError(f"dataset must be a dataset or a view, opened by bload.open, not {kind(dataset)}")
         if seed != 0 and window is None:
-            raise SamplerError("a seed for windows needs a window")
+            raise SamplerError("a seed needs a window")
         self.dataset = dataset
         self.window = None if window is None else whole_number("window", window, 1)
         self.seed = integer("the seed for windows must be an int", seed)
@@ -201,7 +201,7 @@ def checked_source(source: Any) -> Any:
     if isinstance(source, Blocks):
         raise TypeError("a sampler numbers the blocks of all epochs: pass bload.sampler.EpochBlocks(dataset), and read its blocks")
     if hasattr(source, "indices"):
-        raise TypeError("a part of the blocks, such as a Subset, has no other epochs, because these mix the sequences of all blocks: split "
+        raise TypeError("a part of the blocks, such as a Subset, has no other epochs, because epochs mix the sequences of all blocks: split "
                         "the sequences before packing (one dataset for each part), or read the stored blocks with torch's own samplers")
     raise TypeError(f"the source of a sampler must be a bload.torch.BlockDataset or a bload.sampler.EpochBlocks, not {kind(source)}")
 
@@ -295,7 +295,7 @@ class BlockSampler:
         elif epoch != self.epoch or self.finished:
             if self.restored:
                 self.warn(f"set_epoch({epoch}) leaves the restored position, {self.begin} blocks into epoch {self.epoch}, of which the "
-                          f"other {self.left()} are not read: call set_epoch({self.epoch}) to go on", 3)
+                          f"other {self.left()} are not read: call set_epoch({self.epoch}) to continue there", 3)
             self.begin = self.position = 0
             self.finished = self.restored = False
         self.epoch = epoch
@@ -429,7 +429,7 @@ class BlockSampler:
             epoch, consumed = (finished + 1 if chosen is None or chosen < finished else chosen), 0
         self.excess(consumed)
         if chosen is not None and chosen != epoch:
-            self.warn(f"set_epoch({chosen}) was called, but the state goes on in epoch {epoch}", 3)
+            self.warn(f"set_epoch({chosen}) was called, but the state continues in epoch {epoch}", 3)
         self.seed, self.epoch, self.shuffle = seed, epoch, bool(state["shuffle"])
         self.begin = self.position = consumed
         self.finished, self.restored, self.finished_epoch = False, True, finished

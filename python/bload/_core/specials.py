@@ -50,7 +50,7 @@ class Specials:
             model["unk_token"] = rename[model["unk_token"]]
         other = Tokenizer.from_str(json.dumps({**whole, "truncation": None, "padding": None}))
         if any(other.token_to_id(new) != self.tokenizer.convert_tokens_to_ids(name) for name, new in rename.items()):
-            raise OptionError("--special-in-content split: this tokenizer has special tokens that cannot be told from text")
+            raise OptionError("--special-in-content split: this tokenizer cannot distinguish its special tokens from text")
         return other
 
     def prepared(self, chat: Chat) -> Tuple[Chat, int]:
@@ -70,7 +70,8 @@ class Specials:
         found: List[str] = []
         changed = self.walk(given, found)
         if found and self.choice == "refuse":
-            raise Unusable("special tokens in contents", f"a content has the special token {found[0]}: --special-in-content parse or split")
+            raise Unusable("special tokens in contents",
+                           f"a content has the special token {found[0]}: accept it with --special-in-content parse or split")
         if found and self.choice == "split":
             chat = chat._replace(messages=changed[0], tools=changed[1])
         return chat, len(found)

@@ -129,7 +129,7 @@ class Template:
             found.append(self.tokens(upto)._replace(turn=number))
         last = len(chat.messages) - 1 - turns[-1]
         if last:
-            found[-1].counts["messages behind the last turn that is trained on, which no sequence has"] += last
+            found[-1].counts["messages after the last turn that is trained on, which are in no sequence"] += last
         return found
 
     def wanted(self, chat: Chat) -> List[int]:
@@ -158,7 +158,7 @@ class Template:
         ids, offsets = self.specials.encode(text)
         turns = [self.spans(chat, text, number, known) for number in wanted]
         mask, straddling = mask_of(offsets, sorted(span for spans in turns for span in spans))
-        counts["turns that end without an end token, by which a model learns to stop"] = \
+        counts["turns without an end token, from which a model learns to stop"] = \
             sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
         counts["tokens that straddle a turn's edge, and are not trained on"] = straddling
         return Tokens(ids, mask, counts)
@@ -191,7 +191,7 @@ class Template:
             spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
             mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, offsets)]
         if not any(mask):
-            raise Unusable("nothing to train on", "the chat template marks nothing that is to be trained on")
+            raise Unusable("nothing to train on", "the chat template marks no text to train on")
         return Tokens(ids, mask, {})
 
     def prefix(self, chat: Chat, text: str, number: int) -> int:
@@ -202,8 +202,8 @@ class Template:
             before = self.render(chat, chat.messages[:number], add_generation_prompt=prompt)
             if text.startswith(before):
                 return len(before)
-        raise Unusable("where a turn begins is not proven",
-                       f"where message {number} begins cannot be proven: the template renders the messages before it in another way alone")
+        raise Unusable("the start of a turn is not proven",
+                       f"the start of message {number} cannot be proven: the template renders the messages before it differently without it")
 
     def spans(self, chat: Chat, text: str, number: int, known: Found) -> List[Span]:
         """Return where a message of the assistant is in the text of the chat; raise Unusable if a part that the template writes is elsewhere."""
@@ -213,8 +213,8 @@ class Template:
                                                [(kind, 0) for kind, lost in known.losses if lost == number])]
         if kinds or any(begin >= end for begin, end in found):
             what = NAMES[kinds[0]] if kinds else "content"
-            raise Unusable("a turn that has not all that is said",
-                           f"the chat template does not write the {what} of message {number} where its turn is")
+            raise Unusable("a turn without a part of its message",
+                           f"the chat template writes the {what} of message {number} outside of its turn")
         return found
 
     def turn(self, chat: Chat, text: str, number: int) -> Span:
@@ -222,7 +222,7 @@ class Template:
         before, upto = chat.messages[:number], chat.messages[:number + 1]
         if not before:
             raise Unusable("a turn without a prompt",
-                           "message 0 is of the assistant: where it begins is found by the prompt before it, and there is none")
+                           "message 0 is the assistant's: its start cannot be found without a prompt before it")
         bare, prompt = self.render(chat, before), self.prompt(chat, before, text)
         begin, end = len(prompt) if text.startswith(prompt) else -1, len(text)
         if begin >= 0 and prompt == bare:
@@ -238,13 +238,13 @@ class Template:
                 end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1], bare, prompt)
         if begin < 0:
             shared = len(os.path.commonprefix([text, prompt]))
-            raise Unusable("where a turn begins is not proven",
-                           f"where message {number} begins cannot be proven: after {shared} characters the prompt before it goes on with "
+            raise Unusable("the start of a turn is not proven",
+                           f"the start of message {number} cannot be proven: after {shared} characters the prompt before it continues with "
                            f"{prompt[shared:shared + 20]!r}, but the chat with {text[shared:shared + 20]!r}; --set may give the template a "
                            "variable that makes both the same")
         if end < 0:
-            raise Unusable("where a turn ends is not proven",
-                           f"where message {number} ends cannot be proven: the template renders the messages up to it in another way alone")
+            raise Unusable("the end of a turn is not proven",
+                           f"the end of message {number} cannot be proven: the template renders the messages up to it differently without the rest")
         return begin, end
 
     def prompt(self, chat: Chat, before: List[Message], text: str) -> str:
@@ -270,7 +270,7 @@ class Template:
             begin, end = self.turn(bare, without, number)
             if without.startswith(head) and end <= len(head) and text.startswith(head) and text.endswith(tail):
                 return [(begin, end), (len(head), len(text) - len(tail))]
-        raise Unusable("a turn in several places", f"the chat template writes message {number} in several places, with others between")
+        raise Unusable("a turn in several places", f"the chat template writes message {number} in several places, with others in between")
 
     def header(self, chat: Chat, before: List[Message], prompt: str, content: Any) -> int:
         """Return how many characters the template writes before the assistant's text if it has no generation prompt here.
@@ -281,7 +281,7 @@ class Template:
         written = head[len(prompt):]
         if not head.startswith(prompt) or written.strip() and written != self.usual_prompt(chat):
             raise Unusable("no generation prompt", f"the chat template has no generation prompt, but writes {written!r} before "
-                           "what the assistant says: add it under add_generation_prompt, or marks")
+                           "the assistant's text: add it under add_generation_prompt, or mark that text")
         return len(written) if written.strip() else 0
 
     def usual_prompt(self, chat: Chat) -> str:
@@ -312,8 +312,8 @@ class Template:
             rest = tail[at + len(here):]
             if here and last and here not in added and any(token in rest for token in self.special):
                 return at + len(here) + len(rest) - len(rest.lstrip())
-        raise Unusable("how turns end is not proven",
-                       "how turns end cannot be proven: the template ends the last one in another way than the others")
+        raise Unusable("the end of turns is not proven",
+                       "the end of turns cannot be proven: the template ends the last one differently from the others")
 
     def around(self, chat: Chat, messages: List[Message], number: int) -> Tuple[str, str]:
         """Return what the template writes before and after the content of a message, found with a placeholder."""
@@ -323,8 +323,8 @@ class Template:
         content = [{"type": "text", "text": name}] if isinstance(messages[number].get("content"), list) else name
         text = self.render(chat, messages[:number] + [{**messages[number], "content": content}] + messages[number + 1:])
         if text.count(name) != 1:
-            raise Unusable("where a turn lies is not proven",
-                           f"where message {number} lies cannot be proven: the template does not write its content just once")
+            raise Unusable("the position of a turn is not proven",
+                           f"the position of message {number} cannot be proven: the template does not write its content exactly once")
         head, tail = text.split(name)
         return head, tail
 
@@ -343,7 +343,7 @@ class Template:
         except MemoryError:
             raise
         except Exception as error:  # a template is a program, and may raise anything
-            part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, by which turns are found"
+            part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, which are needed to find turns"
             why = str(error) or type(error).__name__
             raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
 
@@ -405,7 +405,7 @@ def load(folder: str) -> Any:
     except Exception as error:
         raise OptionError(f"no tokenizer can be loaded: {str(error).strip().splitlines()[0]}", folder) from None
     if not tokenizer.is_fast:
-        raise OptionError("the tokenizer is none of a tokenizer.json, and does not say which text its tokens stand for", folder)
+        raise OptionError("the tokenizer has no tokenizer.json, and cannot map tokens to the text", folder)
     return tokenizer
 
 
@@ -416,6 +416,6 @@ def choose(template: Any, name: Optional[str], folder: str) -> Optional[str]:
                           "take the folder of the chat model, or add one", folder)
     names = sorted(template) if isinstance(template, dict) else ["default"]
     if (name or "default") not in names:
-        raise OptionError(f"{f'there is no chat template {name}' if name else 'which chat template?'}: --template is one of "
+        raise OptionError(f"{f'there is no chat template {name}' if name else 'there are several chat templates'}: --template must be one of "
                           f"{', '.join(names)}", folder)
     return name if isinstance(template, dict) else None

@@ -81,11 +81,11 @@ class View(BaseDataset):
             found = info.files[name].checksum if name in info.files else "missing"
             if found != expected:
                 raise DamagedError(f"the source \"{source.name}\" is not the dataset of which the view {self.path} was made: the checksum of "
-                                   f"{name} is {found}, the view has {expected}; make the view anew", source.path)
+                                   f"{name} is {found}, but the view has {expected}; make the view again", source.path)
         for field in {**self.fields, **info.fields}.values():
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
-                raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" is not as in the view {self.path}", source.path)
+                raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" differs from the view {self.path}", source.path)
         return Dataset(source.path, info, self.checked, fields=self.options.fields, ids=False, decode=self.options.decode,
                        open_shards=self.open_shards, resident=self.resident)
 
@@ -171,7 +171,7 @@ class View(BaseDataset):
             here = np.flatnonzero(source == k)
             there = self.stores[k].index.has(self.rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
             if not there.all():
-                raise DamagedError(f"row {row[here[~there]][0]} is not stored where it says, in the source \"{self.info.sources[k].name}\"",
+                raise DamagedError(f"row {row[here[~there]][0]} is not stored where this file says, in the source \"{self.info.sources[k].name}\"",
                                    self.rows.path)
 
     def values(self, pieces: Pieces) -> Dict[str, Any]:

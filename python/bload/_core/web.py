@@ -88,7 +88,7 @@ class BoundedReader(io.RawIOBase):
         if time.monotonic() - self.began > self.timeout + self.came / SLOWEST:
             raise Slow(f"{self.came} bytes in {time.monotonic() - self.began:.0f} s")
         if self.came >= self.most:
-            raise http.client.HTTPException(f"the answer does not end after {self.came} bytes")
+            raise http.client.HTTPException(f"the response does not end after {self.came} bytes")
         count: Optional[int] = self.raw.readinto(buffer)
         self.came += count or 0
         return count
@@ -129,7 +129,7 @@ class BoundedResponse(http.client.HTTPResponse):
             count = self.readinto(data[done:])
             done += count
         if self.status == 206 and not self.isclosed() and self.read(1):
-            raise http.client.HTTPException("the answer has more bytes than were asked for")
+            raise http.client.HTTPException("the response has more bytes than requested")
         return data[:done].toreadonly()
 
     def up_to(self, most: int) -> bytes:
@@ -148,7 +148,7 @@ def room_for(size: int) -> bytearray:
     try:
         return bytearray(size)
     except (MemoryError, OverflowError):
-        raise Error(f"there is no memory for {size} bytes, which it claims to have") from None
+        raise Error(f"there is no memory for the {size} bytes that the server announces") from None
 
 
 def origin_of(url: str) -> str:
@@ -160,7 +160,7 @@ def origin_of(url: str) -> str:
         parts = urlsplit(url)
         port, host = parts.port if parts.scheme in PORTS else None, parts.hostname
     except ValueError as error:
-        raise OptionError(f"this is no URL: {error}", url) from None
+        raise OptionError(f"this is not a URL: {error}", url) from None
     if parts.scheme not in PORTS:
         return f"{parts.scheme}://{parts.netloc}"
     if not host or BLANK.search(parts.netloc):
@@ -177,7 +177,7 @@ def redirected(url: str, location: str) -> str:
     except (ValueError, OptionError):
         origin = ""
     if not origin.startswith(("http://", "https://")):
-        raise Error(f"it redirects to {location[:QUOTED]!r}, which is nothing on a web server", url)
+        raise Error(f"it redirects to {location[:QUOTED]!r}, which is not an HTTP URL", url)
     return target
 
 
@@ -224,7 +224,7 @@ class WebObjects:
         elif end is not None:
             self.check_range(answer, begin, end, size)
         if end is not None and len(body) != end - begin:
-            raise TemporaryFailure(f"{len(body)} of {end - begin} bytes came")
+            raise TemporaryFailure(f"{len(body)} of {end - begin} bytes arrived")
         return Reply(body, answer.headers.get("ETag", "")[:QUOTED])
 
     def check_status(self, answer: http.client.HTTPResponse, name: str) -> None:
@@ -249,11 +249,11 @@ class WebObjects:
         """Raise ObjectChanged for another size, and TemporaryFailure for another range than the one that was requested."""
         match = RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if match is None:
-            raise TemporaryFailure("the answer does not say which range it is")
+            raise TemporaryFailure("the response does not say which range it contains")
         if size is not None and match.group(3) not in ("*", str(size)):
             raise ObjectChanged(f"it has {match.group(3)} bytes, {size} were expected")
         if (int(match.group(1)), int(match.group(2)) + 1) != (begin, end):
-            raise TemporaryFailure(f"bytes {match.group(1)} to {match.group(2)} came, {begin} to {end - 1} were asked for")
+            raise TemporaryFailure(f"bytes {match.group(1)} to {match.group(2)} arrived, {begin} to {end - 1} were requested")
 
     def request(self, url: str, headers: Dict[str, str], wanted: Wanted) -> Tuple[BoundedResponse, Bytes]:
         """Return the response to one request, and the wanted part of its body; raise TemporaryFailure if the connection failed."""
@@ -278,12 +278,12 @@ class WebObjects:
         except ssl.SSLCertVerificationError as error:
             connection.close()
             unknown = error.verify_code in UNKNOWN_AUTHORITY
-            hint = "; if the authority is your own, SSL_CERT_FILE must name the file of its certificate" if unknown else ""
+            hint = "; for an authority of your own, set SSL_CERT_FILE to the file of its certificate" if unknown else ""
             raise Error(f"its certificate is not trusted: {error.verify_message.rstrip('.')}{hint}", url) from None
         except socket.gaierror as error:
             if error.errno != socket.EAI_NONAME:
                 raise TemporaryFailure(f"the name server fails: {error.strerror}") from None
-            raise Error("no host has this name", url) from None
+            raise Error("there is no host of this name", url) from None
         except Slow as error:
             connection.close()
             raise TemporaryFailure(f"the connection stalled: {error}") from None
