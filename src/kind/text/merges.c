@@ -43,11 +43,11 @@ int bl_merges_vocabulary(struct bl_tokenizer *tokenizer, const struct bl_vocabul
         bool occurs = name->size && bl_alphabet_decode(&tokenizer->alphabet, text, name->size, &bytes);
         if (token)
             token[i] = occurs ? (uint32_t)v->count : BL_NO_TOKEN;
-        if (occurs)
+        /* Decoding the next name clears the buffer and its failure. */
+        code = bl_buffer_check(&bytes, e);
+        if (!code && occurs)
             code = bl_vocabulary_append(v, bytes.data, bytes.size, name->id, e);
     }
-    if (!code)
-        code = bl_buffer_check(&bytes, e);
     /* Where tokens are bytes, few tokens are looked up by their bytes, and none while words are merged: the index would
      * only cost time. */
     if (!code && (tokenizer->alphabet.kind != BL_ALPHABET_BYTES || *tokenizer->alphabet.suffix))

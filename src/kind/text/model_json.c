@@ -147,21 +147,6 @@ static bool tokens_have_spaces(const struct bl_json_tokenizer *t)
     return false;
 }
 
-/* Returns true if every byte that occurs in UTF-8 is a token of the byte-level alphabet. */
-static bool bytes_are_tokens(const struct bl_vocabulary *names)
-{
-    struct bl_buffer text = {0};
-    /* F5 to FF, C0 and C1 never occur in UTF-8. */
-    bool there = true;
-    for (int i = 0; i < 0xf5 && there; i++) {
-        bl_buffer_clear(&text);
-        bl_alphabet_append_bytes(&(char){(char)i}, 1, &text);
-        there = i == 0xc0 || i == 0xc1 || (!text.failed && bl_names_find(names, text.data, text.size) >= 0);
-    }
-    bl_buffer_free(&text);
-    return there;
-}
-
 /* Returns the number of ByteLevel steps. */
 static size_t count_byte_level(const struct bl_json_steps *steps)
 {
@@ -174,6 +159,7 @@ static size_t count_byte_level(const struct bl_json_steps *steps)
 int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
 {
     const char *type = model_type(t->model);
+    struct bl_buffer bytes = {0};
     struct bl_alphabet *alphabet = &t->tokenizer->alphabet;
     const char *suffix = json_string_value(json_object_get(t->model, "end_of_word_suffix"));
     int code = bl_json_steps_add(&t->normalizers, json_object_get(t->root, "normalizer"), "normalizers", "normalizer",
@@ -185,7 +171,17 @@ int bl_json_read_alphabet(struct bl_json_tokenizer *t, struct bl_error *e)
         return code;
     /* With all bytes as tokens, no character is unknown. */
     size_t byte_level = count_byte_level(&t->normalizers) + count_byte_level(&t->splits);
-    t->covered = byte_level && bytes_are_tokens(&t->names);
+    t->covered = byte_level > 0;
+    /* Every byte that occurs in UTF-8 must be a token of the byte-level alphabet: all but C0, C1 and F5 to FF. */
+    for (int i = 0; i < 0xf5 && t->covered && !code; i++) {
+        bl_buffer_clear(&bytes);
+        bl_alphabet_append_bytes(&(char){(char)i}, 1, &bytes);
+        code = bl_buffer_check(&bytes, e);
+        t->covered = code || i == 0xc0 || i == 0xc1 || bl_names_find(&t->names, bytes.data, bytes.size) >= 0;
+    }
+    bl_buffer_free(&bytes);
+    if (code)
+        return code;
     bool last = t->splits.count && type_is(t->splits.step[t->splits.count - 1], "ByteLevel");
     if (!strcmp(type, "BPE") && last && byte_level == 1 && t->covered)
         alphabet->kind = BL_ALPHABET_BYTES;

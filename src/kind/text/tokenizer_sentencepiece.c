@@ -406,11 +406,12 @@ static int model_build_bpe(struct bl_tokenizer *tokenizer, const struct model *m
     for (size_t i = 0; i < count && !code; i++) {
         if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)sorted[i]->text, sorted[i]->size, &decoded))
             continue;
-        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size,
-                                 (int32_t)(sorted[i] - model->piece), &known, e);
-    }
-    if (!code)
+        /* Decoding the next piece clears the buffer and its failure. */
         code = bl_buffer_check(&decoded, e);
+        if (!code)
+            code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size,
+                                     (int32_t)(sorted[i] - model->piece), &known, e);
+    }
     if (!code)
         code = bl_bpe_add_piece_characters(&tokenizer->bpe, &tokenizer->vocabulary, byte,
                                            model->fallback ? -1 : (int32_t)model->unknown, e);
@@ -437,10 +438,11 @@ static int words_build(struct bl_tokenizer *tokenizer, const struct model *model
         const struct piece *p = &model->piece[i];
         if (!bl_alphabet_decode(&tokenizer->alphabet, (const char *)p->text, p->size, &decoded))
             continue;
-        code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size, (int32_t)i, &known, e);
-    }
-    if (!code)
+        /* Decoding the next piece clears the buffer and its failure. */
         code = bl_buffer_check(&decoded, e);
+        if (!code)
+            code = bl_vocabulary_add(&tokenizer->vocabulary, decoded.data, decoded.size, (int32_t)i, &known, e);
+    }
     tokenizer->model = BL_MODEL_WORDLEVEL;
     bl_buffer_free(&decoded);
     return code;
