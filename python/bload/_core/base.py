@@ -48,8 +48,9 @@ class BaseDataset(Blocks):
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
-                 open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
+                 reopen: Callable[..., Any], open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
         self.path, self.info, self.storage = path, info, info.storage
+        self.reopen = reopen  # opens a path as bload.open does: given here, since that function needs this class
         self.checked = arguments.flag("verify", verify)
         self.writable = arguments.flag("writable", writable)
         self.open_shards = arguments.at_least("open_shards", open_shards, 1)
@@ -82,8 +83,7 @@ class BaseDataset(Blocks):
         return []
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        from .opening import open  # imported here, because opening imports this module
-        return functools.partial(open, self.path, self.checked, **self.given()), ()
+        return functools.partial(self.reopen, self.path, self.checked, **self.given()), ()
 
     def given(self) -> Dict[str, Any]:
         """Return the options that the dataset was opened with, except verify, so that it can be opened again."""

@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import os
 from typing import Any, Dict, Iterable, Optional, Union
+from urllib.parse import unquote
 
 from .base import OPEN_SHARDS
 from .dataset import Dataset
+from .far_options import READ_AHEAD, FarOptions, far_options
 from .manifest import Manifest
 from .mapping import RESIDENT
-from .remote import storage_of
-from .storage import is_url
-from .transfer import READ_AHEAD, far_options
+from .storage import Storage
+from .urls import is_url, path_of
 from .view import View
 
 
@@ -18,6 +19,16 @@ def directory(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"])
     """Return the absolute path, which stays valid if the working directory changes, or the unchanged URL."""
     name = os.fsdecode(path)
     return name if is_url(name) else os.path.abspath(name)
+
+
+def storage_of(path: str, options: FarOptions) -> Storage:
+    """Return the storage for a directory or a URL. What makes connections takes long to import, and is imported for a URL only."""
+    if path.startswith("file://"):
+        path = unquote(path_of(path))
+    if not is_url(path):
+        return Storage(path, options, storage_of)
+    from .remote import RemoteStorage
+    return RemoteStorage(path.rstrip("/"), options, storage_of)
 
 
 def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], verify: bool = False, *,
@@ -103,4 +114,4 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     info = Manifest(storage_of(where, far))
     opened = View if info.is_view else Dataset
     return opened(where, info, verify, fields=fields, ids=ids, segment_ids=segment_ids, position_ids=position_ids, mask=mask,
-                  decode=decode, writable=writable, open_shards=open_shards, resident=resident)
+                  decode=decode, writable=writable, reopen=open, open_shards=open_shards, resident=resident)

@@ -8,8 +8,8 @@ import os
 import posixpath
 import threading
 import zlib
-from typing import ContextManager, Dict, List, Optional, Sequence, Tuple
-from urllib.parse import quote, unquote, urlsplit
+from typing import Callable, ContextManager, Dict, List, Optional, Sequence, Tuple
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -17,36 +17,20 @@ from . import checksum
 from .cache import Cache
 from .errors import DamagedError, Error, MissingError, OptionError
 from .far import FarFrames, FarShard, Part, WrongBytes
+from .far_options import FarOptions
 from .manifest import Manifest
 from .mapping import Bytes, MappedFile
 from .pieces import HeldFile, HeldPiece, OpenPieces, Piece, StoredFile, StoredPiece
 from .shards import FILE as SHARDS
 from .shards import read_entries
-from .storage import MANIFEST, FileEntry, Opener, Storage, is_url
-from .transfer import FarOptions, Transfer, pause
+from .storage import MANIFEST, FileEntry, Opener, Storage
+from .transfer import Transfer, pause
 from .web import room_for
 
 UNIT = 4 << 20        # bytes of a piece if the cache holds the whole dataset; otherwise pieces are as small as possible
 REQUEST = 8 << 20     # the most bytes of one request for a whole file
 OPEN, HELD = 128, 64 << 20  # how many pieces stay open, and the most bytes of those in memory
 WRONG_TRIES = 3       # how often wrong bytes are fetched before an error is raised
-
-
-def storage_of(path: str, options: FarOptions) -> Storage:
-    """Return the storage for a directory or a URL."""
-    if path.startswith("file://"):
-        path = unquote(path_of(path))
-    if is_url(path):
-        return RemoteStorage(path.rstrip("/"), options)
-    return Storage(path, options, storage_of)
-
-
-def path_of(url: str) -> str:
-    """Return the path of a URL; raise OptionError if it is malformed."""
-    try:
-        return urlsplit(url).path
-    except ValueError as error:
-        raise OptionError(f"this is not a URL: {error}", url) from None
 
 
 class ProcessState:
@@ -65,8 +49,8 @@ class RemoteStorage(Storage):
 
     far, tries = True, WRONG_TRIES
 
-    def __init__(self, url: str, options: FarOptions):
-        super().__init__(url, options, storage_of)
+    def __init__(self, url: str, options: FarOptions, make: Callable[[str, FarOptions], Storage]):
+        super().__init__(url, options, make)
         checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self.transfer = Transfer(url, options.access)
         self.cache = Cache(options.cache, options.cache_size) if options.cache else None

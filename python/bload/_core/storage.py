@@ -10,8 +10,8 @@ import numpy as np
 from .errors import DamagedError, Error, MissingError, OptionError
 from .forms import SIZE_MAX
 from .mapping import MappedFile, open_regular
-from .transfer import FarOptions
-from .web import origin_of
+from .far_options import FarOptions
+from .urls import is_url, origin_of
 
 if TYPE_CHECKING:
     from .manifest import Manifest
@@ -20,11 +20,6 @@ MANIFEST = "manifest.json"
 
 # Opens a shard by its number. The second argument is the share of it that may stay mapped; see MappedFile.
 Opener = Callable[[int, int], MappedFile]
-
-
-def is_url(path: str) -> bool:
-    """Return whether a path is a URL, and not a file whose name looks like one."""
-    return "://" in path and not os.path.exists(path)
 
 
 class FileEntry(NamedTuple):

@@ -68,11 +68,10 @@ def verify_run(run: Run) -> None:
 
 def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
     """Verify blocks as BaseDataset.verify does. Remote shards are read concurrently, each in the order of its blocks."""
-    from .opening import open  # imported here, because opening imports this module
     numbers = numbers_of(blocks, len(dataset), dataset.path)
     plain = {"ids": False, "segment_ids": False, "position_ids": False, "mask": False, "decode": False, "writable": False}
     given = {**dataset.given(), **plain, "cache": None, "cache_size": None}
-    with open(dataset.path, True, **given) as checked:
+    with dataset.reopen(dataset.path, True, **given) as checked:
         if blocks is None:
             checked.verify_files()
         runs = runs_of(checked, numbers.tolist())

@@ -86,7 +86,7 @@ class View(BaseDataset):
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
                 raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" differs from the view {self.path}", source.path)
-        return Dataset(source.path, info, self.checked, fields=self.options.fields, ids=False, decode=self.options.decode,
+        return Dataset(source.path, info, self.checked, reopen=self.reopen, fields=self.options.fields, ids=False, decode=self.options.decode,
                        open_shards=self.open_shards, resident=self.resident)
 
     def close(self) -> None:

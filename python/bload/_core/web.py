@@ -19,15 +19,14 @@ from urllib.parse import quote, urljoin, urlsplit
 from .errors import Error, MissingError, OptionError
 from .forms import SIZE_MAX
 from .mapping import Bytes
+from .urls import origin_of
 
 REDIRECTS = 5
 RANGE = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
-BLANK = re.compile(r"[\x00-\x20\x7f]")
 SLOWEST = 10 << 10   # bytes per second; a slower response counts as stalled after the first `timeout` seconds
 SLACK = 1 << 20      # extra bytes that a response may have: its headers, the sizes of chunks
 CHUNK = 64 << 10     # bytes of a response to read at a time if they are discarded, or their number is unknown
 QUOTED = 100         # how many characters of a server's text are quoted
-PORTS = {"http": 80, "https": 443}
 # Statuses after which the same request may succeed.
 PASSING = 408, 425, 429, 500, 502, 503, 504
 # OpenSSL's codes for a certificate that no trusted authority signed.
@@ -149,23 +148,6 @@ def room_for(size: int) -> bytearray:
         return bytearray(size)
     except (MemoryError, OverflowError):
         raise Error(f"there is no memory for the {size} bytes that the server announces") from None
-
-
-def origin_of(url: str) -> str:
-    """Return to whom credentials for a URL belong: scheme, host and port; for object stores scheme and bucket.
-
-    Raises OptionError if the URL is malformed.
-    """
-    try:
-        parts = urlsplit(url)
-        port, host = parts.port if parts.scheme in PORTS else None, parts.hostname
-    except ValueError as error:
-        raise OptionError(f"this is not a URL: {error}", url) from None
-    if parts.scheme not in PORTS:
-        return f"{parts.scheme}://{parts.netloc}"
-    if not host or BLANK.search(parts.netloc):
-        raise OptionError("this URL names no host", url)
-    return f"{parts.scheme}://{host}:{port or PORTS[parts.scheme]}"
 
 
 def redirected(url: str, location: str) -> str:
