@@ -48,7 +48,7 @@ def seconds(path, rows):
 print("| frames of | shards, MB | at random, ms | in order, ms |\n|---|---|---|---|")
 for way in sys.argv[2:]:
     path = os.path.join(sys.argv[1], way)
-    placed = bload.open(path).index.sequence
+    placed = bload.open(path)._index.sequence
     random = np.random.default_rng(1).choice(placed, 200, replace=False).tolist()
     size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(f"{path}/shards") for name in names)
     name = "not compressed" if way == "none" else f"`{way}`"

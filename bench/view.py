@@ -218,7 +218,7 @@ def main():
             path = view(name, T)
             with bload.open(path) as one:
                 size = sum(value.nbytes for key, value in one[0].items() if key in one.fields)
-                pieces = one.index.pieces / len(one)
+                pieces = one._index.pieces / len(one)
             figures = measure(path, "zstd" not in name, columns)
             for maker in ("view", "resident")[:1 + ("zstd" not in name)]:
                 rows = [figures[maker, column] for column in columns]

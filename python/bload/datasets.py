@@ -30,7 +30,7 @@ class Examples:
 
 def filled(dataset: BaseDataset) -> np.ndarray:
     """Return the numbers of the blocks with a sequence that did not fail while packing: I64 [n]."""
-    index, failed = dataset.index, dataset.manifest.get("failed", 0)
+    index, failed = dataset._index, dataset.manifest.get("failed", 0)
     sound = np.ones(index.pieces, np.int64)
     if failed:
         rows = [row for row, status in enumerate(dataset.sequences["status"]) if status == "failed"]
@@ -79,11 +79,11 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
     """
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
     for name, known_field in dataset.fields.items():
-        if name in dataset.options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
+        if name in dataset._options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
             raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer per step", dataset.path)
     for name in attributes:
-        if name not in dataset.info.attributes:
-            raise OptionError(f"no attribute \"{name}\"; the attributes are: {', '.join(dataset.info.attributes) or 'none'}", dataset.path)
+        if name not in dataset._info.attributes:
+            raise OptionError(f"no attribute \"{name}\"; the attributes are: {', '.join(dataset._info.attributes) or 'none'}", dataset.path)
     numbers = filled(dataset)
     if len(numbers) == 0:
         raise Error("no block has a sequence", dataset.path)

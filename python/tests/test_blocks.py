@@ -74,9 +74,9 @@ class Frames(Sample):
             decompress(file, i, out)
 
         with mock.patch.object(SeekableFile, "decompress", counted):
-            dataset.sequence(int(dataset.index.sequence[0]))
+            dataset.sequence(int(dataset._index.sequence[0]))
             self.assertEqual(len(done), 1)
-            for row in dataset.index.sequence.tolist():
+            for row in dataset._index.sequence.tolist():
                 dataset.sequence(row)
         self.assertEqual(len(done), len(set(done)))
         self.assertGreater(len(done), len(dataset))

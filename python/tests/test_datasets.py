@@ -83,15 +83,15 @@ class Datasets(tool.Tool):
         table = os.path.join(dataset, "sequences.tsv")
         lines = tool.text(table).split("\n")
         opened = bload.open(dataset)
-        row = int(opened.index.sequence[opened.index.block_ptr[5]])
+        row = int(opened._index.sequence[opened._index.block_ptr[5]])
         status = lines[0].split("\t").index("status")
         values = lines[row + 1].split("\t")
         values[status] = "failed"
         lines[row + 1] = "\t".join(values)
         copy = self.path("copy.tsv")
         tool.write(copy, "\n".join(lines))
-        opened.info.json["failed"] = 1
-        opened.known = bload.Sequences(copy)
+        opened._info.json["failed"] = 1
+        opened._known = bload.Sequences(copy)
         self.assertEqual(bload.datasets.filled(opened).tolist(), [*range(5), *range(6, len(opened))])
 
     def test_refused(self):

@@ -65,7 +65,7 @@ class Epochs(Sample):
         for k, (row, first, length) in enumerate(zip(block["sequence"][:n], block.get("source_start", [0] * n), block["length"])):
             start, end = cu[k], cu[k] + length
             self.assertGreaterEqual(start, at)
-            self.assertEqual(start % dataset.info.align, 0)
+            self.assertEqual(start % dataset._info.align, 0)
             for name, out in expected.items():
                 if "repeat" in way and at:
                     out[at:start] = out[at - 1]

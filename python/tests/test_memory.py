@@ -80,9 +80,9 @@ class Memory(Sample):
         path = self.pack("cut", "arrays", "--kind", "array", "-T", "64", cwd=self.directory)
         dataset = bload.open(path, resident=0)
         dataset[0]
-        os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) - 1)
+        os.truncate(dataset._shard(0).path, os.path.getsize(dataset._shard(0).path) - 1)
         last = bload.open(path, writable=True, resident=0)
         self.assertRaisesRegex(bload.DamagedError, "truncated|header says", last.__getitem__, -1)
         self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", dataset.__getitem__, -1)
-        os.truncate(dataset.shard(0).path, os.path.getsize(dataset.shard(0).path) // 2)
+        os.truncate(dataset._shard(0).path, os.path.getsize(dataset._shard(0).path) // 2)
         self.assertRaisesRegex(bload.DamagedError, "truncated since it was opened", list, dataset.epoch(1, window=len(dataset)))

@@ -32,9 +32,25 @@ class Types(Sample):
         """All modules whose packages are installed."""
         folder = os.path.join(tool.ROOT, "python/bload")
         needs = {"torch.py": "torch", "energon.py": "megatron", "transformers.py": "torch"}
-        modules = [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+        modules = [os.path.join(folder, name) for name in sorted(os.listdir(folder) + ["_core/" + name for name in os.listdir(folder + "/_core")])
                    if name.endswith(".py") and importlib.util.find_spec(needs.get(name, "numpy"))]
         self.assertEqual(self.mypy(SILENT, *modules), [])
+
+    def test_names(self):
+        """What a user sees of a dataset; modules that nothing local needs are not imported."""
+        program = ("import sys, bload\n"
+                   "print(*(name for name in dir(bload.open(sys.argv[1])) if not name.startswith('_')))\n"
+                   "print(*sorted({'fsspec', 'ssl', 'http.client', 'urllib.request', 'asyncio'} & set(sys.modules)))")
+        done = subprocess.run([sys.executable, "-c", program, self.packed("attributes")], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "S T batch_size close closed dataset epoch epochs fields manifest path sequence sequences verify world_size\n\n")
+
+    def test_old_places(self):
+        """Modules that have moved give what they gave, with a warning that names the new place."""
+        for name, new in ("sampler", "bload.jax"), ("errors", "in bload"):
+            program = f"import warnings\nwith warnings.catch_warnings(record=True) as said:\n    warnings.simplefilter('always')\n    import bload.{name}\n"
+            program += f"print(len(said), said[0].category.__name__, said[0].message)\nimport bload\nprint(bool(bload.{name}.__all__))"
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ})
+            self.assertRegex(done.stdout, rf"^1 DeprecationWarning .*{new}")
 
     def test_run(self):
         dataset, view = self.packed("attributes"), self.path("view")

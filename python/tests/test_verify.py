@@ -41,9 +41,9 @@ class Verify(Sample):
         """A damaged block is named, with field and shard; the others are sound; a second damage is found afterwards, by the same object."""
         path = self.copy("joined", *("--shard-size", "20K"), name="several")
         dataset = bload.open(path)
-        rows = dataset.info.blocks_per_shard
-        self.assertGreater(dataset.info.shards, 1)
-        shard = os.path.join(path, dataset.info.shard_name(1))
+        rows = dataset._info.blocks_per_shard
+        self.assertGreater(dataset._info.shards, 1)
+        shard = os.path.join(path, dataset._info.shard_name(1))
         dataset.verify()
         at = place_of(shard, "sound", 0)
         flip(shard, at)
@@ -60,8 +60,8 @@ class Verify(Sample):
         """Damage of tables, and of another file: named too; a file that is missing is a MissingError."""
         path = self.copy("attributes")
         dataset = bload.open(path)
-        shard = os.path.join(path, dataset.info.shard_name(0))
-        name = next(iter(dataset.info.attributes))
+        shard = os.path.join(path, dataset._info.shard_name(0))
+        name = next(iter(dataset._info.attributes))
         at = place_of(shard, name, 1)
         flip(shard, at)
         with self.assertRaisesRegex(bload.DamagedError, "shard-00000000.safetensors: block 0: wrong checksum: the file is damaged"):
@@ -79,11 +79,11 @@ class Verify(Sample):
         """A byte in the middle of a shard: some block is damaged, and a message names it."""
         path = self.copy(way)
         dataset = bload.open(path)
-        shard = os.path.join(path, dataset.info.shard_name(0))
+        shard = os.path.join(path, dataset._info.shard_name(0))
         flip(shard, os.path.getsize(shard) // 2)
         self.assertRaisesRegex(bload.DamagedError, r"shard-00000000.*: block \d+", dataset.verify)
         with self.assertRaisesRegex(bload.DamagedError, r"shard-00000000.*: block \d+"):
-            dataset.verify(range(dataset.info.blocks_per_shard))
+            dataset.verify(range(dataset._info.blocks_per_shard))
 
     def test_view(self):
         """Of a view: the source's shard and block, and the block of the view that needs it."""
@@ -91,13 +91,13 @@ class Verify(Sample):
         self.bload("view", "-q", source, "-T", "96", "-o", view)
         dataset = bload.open(view)
         dataset.verify()
-        store, block = dataset.needs(2)[0]
-        shard = os.path.join(source, store.info.shard_name(block // store.info.blocks_per_shard))
-        flip(shard, place_of(shard, "tokens", block % store.info.blocks_per_shard))
+        store, block = dataset._needs(2)[0]
+        shard = os.path.join(source, store._info.shard_name(block // store._info.blocks_per_shard))
+        flip(shard, place_of(shard, "tokens", block % store._info.blocks_per_shard))
         with self.assertRaisesRegex(bload.DamagedError, f"safetensors: block {block} of tokens: wrong checksum; block 2 of the view .*view needs it"):
             dataset.verify([2])
         self.assertRaises(bload.DamagedError, dataset.verify)
-        dataset.verify(number for number in range(len(dataset)) if block not in [there for _, there in dataset.needs(number)])
+        dataset.verify(number for number in range(len(dataset)) if block not in [there for _, there in dataset._needs(number)])
 
     def test_arguments(self):
         dataset = bload.open(self.packed("plain"))

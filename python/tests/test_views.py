@@ -167,7 +167,7 @@ class Blocks(Views):
         with unittest.mock.patch("bload._core.seekable.SeekableFile.decompress", autospec=True,
                                  side_effect=bload._core.seekable.SeekableFile.decompress) as decompress:
             pieces = sum(int(block["num_sequences"]) for block in view)
-        fields = [call for call in decompress.call_args_list if call.args[1] > len(view.info.tables())]
+        fields = [call for call in decompress.call_args_list if call.args[1] > len(view._info.tables())]
         self.assertEqual(pieces, self.documents)
         self.assertLessEqual(len(fields), len(bload.open(source)))
 
@@ -252,7 +252,7 @@ class Interface(Views):
         view = bload.open(self.view("joined"), verify=True, mask=True, open_shards=2)
         expected = list(view)
         again = pickle.loads(pickle.dumps(view))
-        self.assertEqual((again.path, again.checked, again.options, again.open_shards), (view.path, True, view.options, 2))
+        self.assertEqual((again.path, again._checked, again._options, again._open_shards), (view.path, True, view._options, 2))
         with ThreadPoolExecutor(8) as threads, ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as processes:
             for pool in threads, processes:
                 for one, other in zip(pool.map(again.__getitem__, range(len(view))), expected):

@@ -25,8 +25,8 @@ class Workers(Sample):
         expected = read(dataset)
         dataset.sequence(0)
         again = pickle.loads(pickle.dumps(dataset))
-        self.assertEqual((again.path, again.checked, again.options, again.open_shards, again.resident),
-                         (dataset.path, dataset.checked, dataset.options, 2, 1 << 20))
+        self.assertEqual((again.path, again._checked, again._options, again._open_shards, again._resident),
+                         (dataset.path, dataset._checked, dataset._options, 2, 1 << 20))
         for one, other in zip(again, expected):
             same(self, one, other)
 

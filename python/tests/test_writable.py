@@ -59,6 +59,6 @@ class Writable(Sample):
         path = self.packed("plain", name="cut")
         with mapped():
             dataset = bload.open(path, writable=True)
-            shard = dataset.shard(0).path
+            shard = dataset._shard(0).path
             os.truncate(shard, os.path.getsize(shard) - 1)
             self.assertRaisesRegex(bload.DamagedError, "truncated", dataset.__getitem__, -1)

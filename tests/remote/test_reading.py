@@ -109,7 +109,7 @@ class Forms(Far):
     def test_pickled(self):
         far = self.far(self.packed("plain"), cache_size=1 << 30, connections=3)
         again = pickle.loads(pickle.dumps(far))
-        self.assertEqual(again.given(), far.given())
+        self.assertEqual(again._given(), far._given())
         same(self, again[1], far[1])
 
     def test_options(self):
@@ -146,8 +146,8 @@ class Views(Far):
         self.bload("view", "-q", one, "-T", "80", "-o", view)
         for path in one, view:
             far = self.far(path, ids=False, cache=f"{self.cache}-{os.path.basename(path)}")
-            for store, stored in far.needs(3):
-                store.prepare(stored)
+            for store, stored in far._needs(3):
+                store._prepare(stored)
             self.server.forget()
             far[3]
             self.assertEqual(self.server.requests, [])

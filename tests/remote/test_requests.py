@@ -147,11 +147,11 @@ class Lasting(Failing):
         with self.assertRaisesRegex(bload.DamagedError, f"shard-00000001.*: the object has changed.*{len(data) + 4} bytes, {len(data)} were"):
             list(far)
         far = self.far(path, cache=None, verify=True)
-        number = next(i for i in range(len(far)) if i // far.info.blocks_per_shard == 1)
+        number = next(i for i in range(len(far)) if i // far._info.blocks_per_shard == 1)
         with open(shard, "wb") as file:
             file.write(data)
         far[number]
-        far.storage.process_state().open.clear()
+        far._storage.process_state().open.clear()
         with open(shard, "wb") as file:
             file.write(data[:-9] + b"otherdata")
         with self.assertRaisesRegex(bload.DamagedError, "shard-00000001.*checksum; fetched 3 times; it was changed while it was read .ETag"):

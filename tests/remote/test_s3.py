@@ -65,7 +65,7 @@ class Buckets(Far):
                 far = self.s3_open(url, cache=cache)
                 for i in range(0, len(local), 4):
                     same(self, far[i], local[i])
-                self.assertTrue(far.storage.transfer.process_state().objects.direct.proven)
+                self.assertTrue(far._storage.transfer.process_state().objects.direct.proven)
             same(self, pickle.loads(pickle.dumps(far))[1], local[1])
 
     def test_unsigned(self):
@@ -75,11 +75,11 @@ class Buckets(Far):
         needs = {**self.options, "requester_pays": True}
         far = self.s3_open(url, cache=None, storage_options=needs)
         same(self, far[0], local[0])
-        self.assertFalse(far.storage.transfer.process_state().objects.direct.proven)
+        self.assertFalse(far._storage.transfer.process_state().objects.direct.proven)
         for answers in (200, b""), (403, b""), (206, b"short"):
             far = self.s3_open(url, cache=None)
             same(self, far[0], local[0])
-            direct = far.storage.transfer.process_state().objects.direct
+            direct = far._storage.transfer.process_state().objects.direct
             direct.web.request = lambda *_, said=answers: (types.SimpleNamespace(status=said[0], headers={}), said[1])
             same(self, far[len(far) - 1], local[len(local) - 1])
             self.assertTrue(direct.possible)
@@ -105,7 +105,7 @@ class Buckets(Far):
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            far.storage.process_state().open.clear()
+            far._storage.process_state().open.clear()
             os.write(writer, b"y" if np.asarray(far[1]["tokens"] is not None) and far[0]["tokens"].tobytes() == expected else b"n")
             os._exit(0)
         os.waitpid(pid, 0)
@@ -137,7 +137,7 @@ class Buckets(Far):
         url = self.upload(self.packed("plain"))
         program = ("import gc, os, sys, time, bload\nfrom bload._core.objects import descriptions\n"
                    f"far = bload.open({url!r}, storage_options={self.options!r})\nfar[0]\n"
-                   "pid = os.fork()\nif pid == 0:\n    far.storage.process_state().open.clear()\n    far[1]\n    time.sleep(0.3)\n    gc.collect()\n"
+                   "pid = os.fork()\nif pid == 0:\n    far._storage.process_state().open.clear()\n    far[1]\n    time.sleep(0.3)\n    gc.collect()\n"
                    "    os._exit(descriptions.cache_info().misses - 1)\nsys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

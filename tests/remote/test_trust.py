@@ -165,20 +165,20 @@ class Trust(Far):
         for table in *tables, "lost":
             forged = self.copy(path, "tables")
             dataset = bload.open(forged)
-            shard = dataset.shard(0)
+            shard = dataset._shard(0)
             content = bytearray(shard.file.read(0, shard.file.size))
             if table == "lost":
                 for part, value in ("sequence", struct.pack("<q", -1)), ("length", bytes(4)), ("source_start", bytes(8)):
                     if part in tables:
                         begin = shard.tensors[part].begin
                         content[begin:begin + len(value)] = value
-                for part, size in [("segment_ids", 4 * int(dataset[0]["length"][0])), *((part, 8) for part in dataset.info.attributes)]:
+                for part, size in [("segment_ids", 4 * int(dataset[0]["length"][0])), *((part, 8) for part in dataset._info.attributes)]:
                     if part in tables:
                         begin = shard.tensors[part].begin
                         content[begin:begin + size] = bytes(size)
             else:
                 content[(shard.tensors[table].begin + shard.tensors[table].end) // 2] ^= 1
-            write_frames(forged, dataset.info.shard_name(0), content, shard.file.content)
+            write_frames(forged, dataset._info.shard_name(0), content, shard.file.content)
             with self.assertRaisesRegex(bload.DamagedError, "tables differ from index|did not fail|differs? from (sequences.tsv|its other tables)"):
                 list(self.far(forged))
 
@@ -192,13 +192,13 @@ class Trust(Far):
         info = bload.open(forged).info
         shard = os.path.join(forged, info.shard_name(0))
         dataset = bload.open(forged)
-        tensor = dataset.shard(0).tensors["array"]
+        tensor = dataset._shard(0).tensors["array"]
         with open(shard, "r+b") as file:
             file.seek(tensor.begin)
             data = bytes(255 - byte for byte in file.read(30 * 768))
             file.seek(tensor.begin)
             file.write(data)
-        place = dataset.index.header.tensors["block_checksum"].begin
+        place = dataset._index.header.tensors["block_checksum"].begin
         with open(os.path.join(forged, "index.safetensors"), "r+b") as file:
             file.seek(place)
             file.write(struct.pack("<Q", xxhash.xxh3_64_intdigest(data)))

@@ -44,8 +44,8 @@ class Verify(Far):
         taken = sum(end - begin for begin, end in self.asked("/shards/0"))
         self.assertGreaterEqual(taken, bytes_below(path + "/shards"))
         tails = 64 << 10 if way == "zstd" else 0  # what the request for a seek table brings, of each shard
-        self.assertLess(taken, 1.05 * bytes_below(path + "/shards") + far.info.shards * tails)
-        self.assertTrue({os.path.basename(name) for name, _, _ in self.server.requests} >= set(map(os.path.basename, far.info.files)))
+        self.assertLess(taken, 1.05 * bytes_below(path + "/shards") + far._info.shards * tails)
+        self.assertTrue({os.path.basename(name) for name, _, _ in self.server.requests} >= set(map(os.path.basename, far._info.files)))
         self.assertFalse([name for _, _, names in os.walk(os.path.join(self.cache, "pieces")) for name in names if "-head" in name or "-tail" in name])
 
     @each(["plain", "zstd"])
@@ -57,8 +57,8 @@ class Verify(Far):
         far = self.far(path)
         for _ in far:
             pass
-        rows = far.info.blocks_per_shard
-        shard = os.path.join(path, far.info.shard_name(1))
+        rows = far._info.blocks_per_shard
+        shard = os.path.join(path, far._info.shard_name(1))
         flip(shard, os.path.getsize(shard) - 60_000)
         for _ in far:
             pass
@@ -76,8 +76,8 @@ class Verify(Far):
         self.bload("view", "-q", source, "-T", "160", "-o", view)
         far = self.far(view)
         far.verify()
-        block = far.needs(3)[0][1]
-        shard = os.path.join(source, far.stores[0].info.shard_name(block // far.stores[0].info.blocks_per_shard))
+        block = far._needs(3)[0][1]
+        shard = os.path.join(source, far._stores[0]._info.shard_name(block // far._stores[0]._info.blocks_per_shard))
         with open(shard, "rb") as file:
             data = file.read()
         content = bload.open(source)[block]["array"].tobytes()

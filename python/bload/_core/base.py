@@ -42,29 +42,29 @@ class BaseDataset(Blocks):
         The parsed manifest.
     """
 
-    compressed: bool               # some of the shards are compressed
-    has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
-    shard: Callable[[int], Shard]  # returns a shard by number, and keeps the last ones open
+    _compressed: bool               # some of the shards are compressed
+    _has_large_frames: bool         # some of the shards are compressed in frames of whole blocks
+    _shard: Callable[[int], Shard]  # returns a shard by number, and keeps the last ones open
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
                  reopen: Callable[..., Any], open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
-        self.path, self.info, self.storage = path, info, info.storage
-        self.reopen = reopen  # opens a path as bload.open does: given here, since that function needs this class
-        self.checked = arguments.flag("verify", verify)
-        self.writable = arguments.flag("writable", writable)
-        self.open_shards = arguments.at_least("open_shards", open_shards, 1)
-        self.resident = arguments.at_least("resident", resident, 0)
+        self.path, self._info, self._storage = path, info, info.storage
+        self._reopen = reopen  # opens a path as bload.open does: given here, since that function needs this class
+        self._checked = arguments.flag("verify", verify)
+        self._writable = arguments.flag("writable", writable)
+        self._open_shards = arguments.at_least("open_shards", open_shards, 1)
+        self._resident = arguments.at_least("resident", resident, 0)
         self.closed = False
         flags = (arguments.flag(name, value) for name, value in (
             ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode)))
-        self.options = BlockOptions(self.names(fields), *flags)
-        self.check_names()
+        self._options = BlockOptions(self._names(fields), *flags)
+        self._check_names()
         if verify:
             checksum.xxh3(b"")  # raises DependencyError if the package is missing
-        self.known: Optional[Sequences] = None
-        self.table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
-        self.table_names = list(self.table_types)
+        self._known: Optional[Sequences] = None
+        self._table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
+        self._table_names = list(self._table_types)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
@@ -76,22 +76,22 @@ class BaseDataset(Blocks):
             facts += f"; epochs 0 to {self.epochs[-1]}"
         fields = ((field.name, field.kind, field.stored, list(field.shape), field.coding) for field in self.fields.values())
         return notebook.page(f"bload.{type(self).__name__}", self.path, facts,
-                             notebook.table(("field", "kind", "stored", "shape of a step", "encoding"), fields), *self.more_html())
+                             notebook.table(("field", "kind", "stored", "shape of a step", "encoding"), fields), *self._more_html())
 
-    def more_html(self) -> List[str]:
+    def _more_html(self) -> List[str]:
         """Return further HTML tables for the notebook representation; a subclass may add some."""
         return []
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return functools.partial(self.reopen, self.path, self.checked, **self.given()), ()
+        return functools.partial(self._reopen, self.path, self._checked, **self._given()), ()
 
-    def given(self) -> Dict[str, Any]:
+    def _given(self) -> Dict[str, Any]:
         """Return the options that the dataset was opened with, except verify, so that it can be opened again."""
-        return dict(self.options._asdict(), writable=self.writable, open_shards=self.open_shards, resident=self.resident,
-                    **self.storage.given())
+        return dict(self._options._asdict(), writable=self._writable, open_shards=self._open_shards, resident=self._resident,
+                    **self._storage.given())
 
     def __enter__(self: Self) -> Self:
-        self.check_open()
+        self._check_open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,58 +101,58 @@ class BaseDataset(Blocks):
         """Close the shards. Arrays stay valid; reading afterwards raises ValueError."""
         raise NotImplementedError
 
-    def check_open(self) -> None:
+    def _check_open(self) -> None:
         """Raise ValueError if the dataset was closed."""
         if self.closed:
             raise ValueError(f"{self.path}: the dataset is closed")
 
-    def names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
+    def _names(self, fields: Union[str, Iterable[str], None]) -> Tuple[str, ...]:
         """Return the names of the requested fields; raise OptionError if one does not exist."""
         if fields is None:
-            return tuple(self.info.fields)
+            return tuple(self._info.fields)
         names = arguments.names("fields", fields)
         for name in names:
-            if name not in self.info.fields:
-                always = " (attributes and tables are in every block)" if name in self.info.attributes or name in TABLES else ""
-                raise OptionError(f"no field \"{name}\"; the fields are: {', '.join(self.info.fields)}{always}", self.path)
+            if name not in self._info.fields:
+                always = " (attributes and tables are in every block)" if name in self._info.attributes or name in TABLES else ""
+                raise OptionError(f"no field \"{name}\"; the fields are: {', '.join(self._info.fields)}{always}", self.path)
         return names
 
-    def check_names(self) -> None:
+    def _check_names(self) -> None:
         """Raise OptionError if a requested array has the name of a field or an attribute, because a block would lose one of the two."""
         for name in "ids", "segment_ids", "position_ids", "mask":
-            if getattr(self.options, name) and (name in self.options.fields or name in self.info.attributes):
+            if getattr(self._options, name) and (name in self._options.fields or name in self._info.attributes):
                 raise OptionError(f"it has a field \"{name}\": leave it out of fields=, or use {name}=False", self.path)
 
-    def open_file(self, name: str, verify: bool = False) -> MappedFile:
+    def _open_file(self, name: str, verify: bool = False) -> MappedFile:
         """Open a file that the manifest lists, after comparing its size and, with verify here or for the dataset, its checksum.
 
         Raises MissingError if it does not exist, and DamagedError if the manifest does not list it or it differs from the manifest.
         """
-        entry = self.info.files.get(name)
+        entry = self._info.files.get(name)
         if entry is None:
-            raise DamagedError(f"it does not list {name}", self.info.path)
-        file = self.storage.whole(name, entry)
-        if (self.checked or verify) and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
+            raise DamagedError(f"it does not list {name}", self._info.path)
+        file = self._storage.whole(name, entry)
+        if (self._checked or verify) and checksum.digest(checksum.xxh3(file.memory)) != entry.checksum:
             raise DamagedError("its checksum differs from the manifest", file.path)
         return file
 
     @property
-    def index(self) -> Plan:
+    def _index(self) -> Plan:
         """The plan of the blocks of epoch 0."""
         raise NotImplementedError
 
     @property
-    def all_agreed(self) -> bool:
+    def _all_agreed(self) -> bool:
         """Whether the tables of all stored blocks were compared with the index, so that no further check is needed."""
         raise NotImplementedError
 
     @property
-    def far(self) -> bool:
+    def _far(self) -> bool:
         """Whether a part of the dataset is remote, so that prefetching pays."""
         raise NotImplementedError
 
     @property
-    def unit(self) -> int:
+    def _unit(self) -> int:
         """The bytes that one request fetches where blocks are smaller; see Storage."""
         raise NotImplementedError
 
@@ -164,49 +164,49 @@ class BaseDataset(Blocks):
     @property
     def manifest(self) -> Dict[str, Any]:
         """The content of manifest.json as a dict; do not change it."""
-        return self.info.json
+        return self._info.json
 
     @property
     def T(self) -> int:
         """The number of steps of a block."""
-        return self.info.T
+        return self._info.T
 
     @property
     def S(self) -> int:
         """The number of slots for sequences in the tables of a block."""
-        return self.info.S
+        return self._info.S
 
     @property
     def fields(self) -> Dict[str, Field]:
         """The fields by name. Each has kind, dtype, stored, shape (of one step) and encoding; see Field."""
-        return self.info.fields
+        return self._info.fields
 
     @property
     def world_size(self) -> int:
         """The number of ranks that the dataset was packed for: len() is a multiple of world_size * batch_size."""
-        return self.info.world_size
+        return self._info.world_size
 
     @property
     def batch_size(self) -> int:
         """The number of blocks per rank and training step that the dataset was packed for."""
-        return self.info.batch_size
+        return self._info.batch_size
 
     @property
     def sequences(self) -> Sequences:
         """The table of sequences: ids, lengths, status and reason of skipped inputs, and the other columns. See Sequences."""
-        self.check_open()
-        if self.known is None:
-            self.known = self.open_sequences()
-        return self.known
+        self._check_open()
+        if self._known is None:
+            self._known = self._open_sequences()
+        return self._known
 
-    def open_sequences(self) -> Sequences:
+    def _open_sequences(self) -> Sequences:
         """Open the table of sequences; called on the first use of `sequences`."""
         raise NotImplementedError
 
     @property
     def epochs(self) -> Tuple[int, ...]:
         """The epochs that exist without a window: 0, the stored blocks, and every epoch that has a plan, ascending."""
-        return epochs_of(self.info.files)
+        return epochs_of(self._info.files)
 
     def epoch(self, number: SupportsIndex, window: Optional[int] = None, seed: int = 0) -> Blocks:
         """Return the blocks of an epoch: the stored sequences in other combinations, with the same number of blocks and the same shapes.
@@ -238,9 +238,9 @@ class BaseDataset(Blocks):
             raise OptionError("seed needs a window, because a plan has its own seed", self.path)
         return self if number == 0 else Epoch(self, number, window, seed)
 
-    def key(self, name: str) -> str:
+    def _key(self, name: str) -> str:
         """Return the name under which a block contains a field: NAME, or NAME_jpeg and NAME_delta with decode=False."""
-        return name if self.options.decode else self.fields[name].tensor
+        return name if self._options.decode else self.fields[name].tensor
 
     def sequence(self, which: Union[str, SupportsIndex], partial: bool = False) -> Dict[str, Any]:
         """Return the fields of one sequence, joined from its stored pieces.
@@ -270,17 +270,17 @@ class BaseDataset(Blocks):
         """
         row = self.sequences.find(which) if isinstance(which, str) else arguments.integer("a sequence must be given by id or row", which)
         row_values = self.sequences[row]
-        pieces, places = self.stored_parts(row % len(self.sequences))
-        self.check_stored(row_values, pieces, partial)
-        parts: Dict[str, List[Any]] = {name: [] for name in self.options.fields}
+        pieces, places = self._stored_parts(row % len(self.sequences))
+        self._check_stored(row_values, pieces, partial)
+        parts: Dict[str, List[Any]] = {name: [] for name in self._options.fields}
         for shard, step, start, end in zip(*(table.tolist() for table in places)):
-            source, number = self.source_of(shard)
+            source, number = self._source_of(shard)
             row, first = divmod(step, source.T)
-            block = number * source.info.blocks_per_shard + row
-            source.check(block)
+            block = number * source._info.blocks_per_shard + row
+            source._check(block)
             for name, found in parts.items():
-                found.append(source.steps(block, name, first, first + end - start))
-        return {self.key(name): join(found) for name, found in parts.items()}
+                found.append(source._steps(block, name, first, first + end - start))
+        return {self._key(name): join(found) for name, found in parts.items()}
 
     def verify(self, blocks: Optional[Iterable[SupportsIndex]] = None) -> None:
         """Read blocks and compare every stored byte with its checksum; needs the package xxhash.
@@ -308,15 +308,15 @@ class BaseDataset(Blocks):
         TypeError
             `blocks` is not an iterable of integers.
         """
-        self.check_open()
+        self._check_open()
         verification.verify(self, blocks)
 
-    def verify_files(self) -> None:
+    def _verify_files(self) -> None:
         """Compare all files that the manifest lists with their checksums if opened with verify; raise DamagedError if one differs."""
-        for name in self.info.files:
-            self.open_file(name)
+        for name in self._info.files:
+            self._open_file(name)
 
-    def check_stored(self, row_values: Dict[str, str], pieces: Pieces, partial: bool) -> None:
+    def _check_stored(self, row_values: Dict[str, str], pieces: Pieces, partial: bool) -> None:
         """Raise SequenceError if the sequence is not stored or, without partial, not stored completely."""
         name, status, reason = row_values["id"], row_values.get("status") or "ok", row_values.get("reason", "")
         if status != "ok":
@@ -331,11 +331,11 @@ class BaseDataset(Blocks):
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 
-    def padding(self, name: str) -> Any:
+    def _padding(self, name: str) -> Any:
         """Return one step of a field's padding: an array, or a number."""
         raise NotImplementedError
 
-    def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
         """Return where pieces are stored, for the composition of blocks.
 
         The result is the number of the piece of each place, the places, and the pieces' numbers in the index if `values` needs them. `plan` is
@@ -343,14 +343,14 @@ class BaseDataset(Blocks):
         """
         raise NotImplementedError
 
-    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+    def _stored_parts(self, row: int) -> Tuple[Pieces, Places]:
         """Return the stored parts of a row, in order, as pieces, and the place of each."""
         raise NotImplementedError
 
-    def values(self, pieces: Pieces) -> Dict[str, Any]:
+    def _values(self, pieces: Pieces) -> Dict[str, Any]:
         """Return the table values of pieces, [n] each: all tables of a block except cu_seqlens, num_sequences and segment_ids."""
         raise NotImplementedError
 
-    def source_of(self, shard: int) -> Tuple[BlockStore, int]:
+    def _source_of(self, shard: int) -> Tuple[BlockStore, int]:
         """Return the dataset that contains a shard, and the number of the shard there."""
         raise NotImplementedError

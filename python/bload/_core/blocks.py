@@ -47,10 +47,10 @@ class Blocks:
     """
 
     dataset: DatasetLike
-    options: BlockOptions
+    _options: BlockOptions
 
     def __len__(self) -> int:
-        return self.dataset.info.blocks
+        return self.dataset._info.blocks
 
     @overload
     def __getitem__(self, key: SupportsIndex) -> Block: ...
@@ -60,35 +60,35 @@ class Blocks:
 
     def __getitem__(self, key: Union[SupportsIndex, slice]) -> Union[Block, List[Block]]:
         if isinstance(key, slice):
-            return [self.block(i) for i in range(*key.indices(len(self)))]
+            return [self._block(i) for i in range(*key.indices(len(self)))]
         i = integer("a block index must be an int or a slice (for a sequence use sequence(id), for a field block[name])", key)
         count = len(self)
         if not -count <= i < count:
             raise IndexError(f"no block {i}: there are {count}")
-        return self.block(i % count)
+        return self._block(i % count)
 
     def __iter__(self) -> Iterator[Block]:
-        return map(self.block, range(len(self)))
+        return map(self._block, range(len(self)))
 
     def __contains__(self, key: object) -> bool:
         # Without this method Python would read all blocks and compare their arrays.
         raise TypeError("cannot search for blocks; for sequences use `id in dataset.sequences`")
 
-    def block(self, i: int) -> Block:
+    def _block(self, i: int) -> Block:
         """Return block i; 0 <= i < len(self)."""
         raise NotImplementedError
 
-    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
+    def _needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         """Return the stored blocks that block i is made of, each with its dataset, so that they can be prefetched or verified."""
         raise NotImplementedError
 
-    def complete(self, block: Block) -> Block:
+    def _complete(self, block: Block) -> Block:
         """Return the block with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
-        options, overlap = self.options, self.dataset.info.overlap
+        options, overlap = self._options, self.dataset._info.overlap
         if overlap:
-            first = block["source_start"] if "source_start" in block else np.zeros(self.dataset.info.S, np.int64)
+            first = block["source_start"] if "source_start" in block else np.zeros(self.dataset._info.S, np.int64)
             block[REPEATED] = np.where(first > 0, np.int32(overlap), np.int32(0))
-        numbered = (options.segment_ids or self.dataset.info.segment_ids) and "segment_ids" not in block
+        numbered = (options.segment_ids or self.dataset._info.segment_ids) and "segment_ids" not in block
         if numbered or options.position_ids or options.mask:
             used = int(block["num_sequences"])
             places = block["cu_seqlens"][:used], block["length"][:used], self.dataset.T

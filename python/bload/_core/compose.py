@@ -35,7 +35,7 @@ class Page(NamedTuple):
     """The pieces, places and padding of some consecutive blocks, located together.
 
     Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables. start: the first step of each piece, ascending in a block.
-    stop: the end of the last piece of each block, or 0. values: the table values of the pieces, [n] each; see BaseDataset.values. places,
+    stop: the end of the last piece of each block, or 0. values: the table values of the pieces, [n] each; see BaseDataset._values. places,
     I64 [n, 4]: where the parts of the pieces are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
     """
     first: int
@@ -74,15 +74,15 @@ def locate(dataset: DatasetLike, layout: Layout, first: int, end: int) -> Page:
     """Return the page of blocks first to end; raise DamagedError if one of them is damaged."""
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
-    piece, places, number = dataset.places(pieces, layout.path)
+    piece, places, number = dataset._places(pieces, layout.path)
     # The order of the output is the fastest to write; but keep the parts of a compressed frame together.
-    order = np.lexsort((places.step if dataset.compressed else places.start, places.shard, block[piece]))
+    order = np.lexsort((places.step if dataset._compressed else places.start, places.shard, block[piece]))
     owner, gaps = gaps_of(pointers, pieces, dataset.T)
     stop = np.zeros(end - first, np.int64)
     used = np.flatnonzero(pointers[1:] > pointers[:-1])
     last = pointers[used + 1] - 1
     stop[used] = pieces.start[last] + pieces.length[last]
-    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset.values(pieces._replace(number=number)),
+    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset._values(pieces._replace(number=number)),
                 ends(block[piece], end - first), np.stack(places, 1)[order], ends(owner, end - first), gaps)
 
 
@@ -90,19 +90,19 @@ class Composer:
     """Compose the blocks of a layout from what a dataset, or the sources of a view, store."""
 
     def __init__(self, dataset: DatasetLike, layout: Layout):
-        self.dataset, self.layout, self.options = dataset, layout, dataset.options
+        self.dataset, self.layout, self.options = dataset, layout, dataset._options
         self.T, self.S = dataset.T, dataset.S
-        self.names = [(name, dataset.key(name)) for name in self.options.fields]
+        self.names = [(name, dataset._key(name)) for name in self.options.fields]
         # The tables of a block without sequences: to copy them costs less than to make them.
-        self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset.table_types.items()}
-        self.sound = np.zeros(dataset.info.blocks, np.bool_)  # whether the stored blocks that block i needs were all checked
+        self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset._table_types.items()}
+        self.sound = np.zeros(dataset._info.blocks, np.bool_)  # whether the stored blocks that block i needs were all checked
         # Keep pages if most of the plan fits, and while blocks are read in order.
         self.located = functools.partial(locate, dataset, layout)
         self.page = functools.lru_cache(max(2, KEPT // LOCATED))(self.located)
-        self.small, self.last = dataset.index.pieces <= KEPT, -1
+        self.small, self.last = dataset._index.pieces <= KEPT, -1
         self.recent: Optional[Page] = None  # the page of the last block; threads may replace it at any time
-        self.warned = not dataset.has_large_frames
-        self.repeat = dataset.info.configuration.get("pad") == "repeat"
+        self.warned = not dataset._has_large_frames
+        self.repeat = dataset._info.configuration.get("pad") == "repeat"
 
     def page_of(self, i: int) -> Page:
         """Return a page that contains block i: of that block alone if the page would have damaged blocks, or blocks are not read in order."""
@@ -121,7 +121,7 @@ class Composer:
 
     def block(self, i: int) -> Block:
         """Return block i, without the entries that follow from its tables."""
-        self.dataset.check_open()
+        self.dataset._check_open()
         page = self.page_of(i)
         k = i - page.first
         places = page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist()
@@ -135,20 +135,20 @@ class Composer:
         return block
 
     def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
-        """Return the stored blocks of which block i is made, as Blocks.needs does."""
+        """Return the stored blocks of which block i is made, as Blocks._needs does."""
         page = self.page(*self.around(i)) if self.small else self.located(i, i + 1)
         k = i - page.first
         needed: Dict[Tuple[int, int], Tuple[BlockStore, int]] = {}
         for shard, step, _, _ in page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist():
-            source, number = self.dataset.source_of(shard)
+            source, number = self.dataset._source_of(shard)
             row = step // source.T
-            needed[shard, row] = source, number * source.info.blocks_per_shard + row
+            needed[shard, row] = source, number * source._info.blocks_per_shard + row
         return list(needed.values())
 
     def around(self, i: int) -> Tuple[int, int]:
         """Return the first block of the page that contains block i, and the end of its blocks."""
         first = i - i % self.layout.together
-        return first, min(first + self.layout.together, self.dataset.info.blocks)
+        return first, min(first + self.layout.together, self.dataset._info.blocks)
 
     def check(self, places: List[List[int]]) -> None:
         """Check the stored blocks that contain the places, and raise DamagedError if one is damaged. Warns once if they are compressed."""
@@ -158,13 +158,13 @@ class Composer:
                           "it, unless that is among the last ones; --frame-size 256K of bload pack avoids that", stacklevel=5)
         new = False
         for shard, here in itertools.groupby(places, SHARD):
-            source, number = self.dataset.source_of(shard)
-            first, T, agreed = number * source.info.blocks_per_shard, source.T, source.agreed
+            source, number = self.dataset._source_of(shard)
+            first, T, agreed = number * source._info.blocks_per_shard, source.T, source._agreed
             for _, step, _, _ in here:
                 if not agreed[first + step // T]:
-                    source.check(first + step // T)
+                    source._check(first + step // T)
                     new = True
-        if new and self.dataset.all_agreed:  # all stored blocks are checked, so no further check is needed
+        if new and self.dataset._all_agreed:  # all stored blocks are checked, so no further check is needed
             self.sound[:] = True
 
     def tables(self, page: Page, k: int) -> Dict[str, Any]:
@@ -182,19 +182,19 @@ class Composer:
     def field(self, name: str, places: List[List[int]], gaps: List[List[int]]) -> Any:
         """Return a field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
         dataset = self.dataset
-        field, T = dataset.info.fields[name], self.T
+        field, T = dataset._info.fields[name], self.T
         files = field.encoding == JPEG and not self.options.decode
         out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
         memory, size = (NO_FILE.data, 0) if files else (out.reshape(-1).view(np.uint8).data, out.nbytes // T)
         for shard, here in itertools.groupby(places, SHARD):
-            there = dataset.shard(shard)
+            there = dataset._shard(shard)
             begin = there.begins.get(name)
             if begin is not None:
                 there.file.gather(begin, size, here, memory)
                 continue
-            source, number = dataset.source_of(shard)
+            source, number = dataset._source_of(shard)
             for _, step, start, end in here:
-                source.fill(number, name, step, out, start, end)
+                source._fill(number, name, step, out, start, end)
         for first, end in gaps:
             self.pad(name, out, first, end)
         return out
@@ -204,4 +204,4 @@ class Composer:
         if self.repeat and first > 0:
             out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
         elif not isinstance(out, list):  # empty files stand for zeros, the padding of pictures
-            out[first:end] = self.dataset.padding(name)
+            out[first:end] = self.dataset._padding(name)

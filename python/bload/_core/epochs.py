@@ -34,17 +34,17 @@ class Planned:
 def planned_epoch(dataset: DatasetLike, number: int) -> Planned:
     """Return the layout of an epoch with a plan, made by `bload plan --dataset DIR` or `bload view`; raise EpochError without one."""
     name = f"plans/epoch-{number:05d}.safetensors"
-    if name not in dataset.info.files:
+    if name not in dataset._info.files:
         raise EpochError(f"no plan for epoch {number}: make one with bload plan --dataset, or use a window", dataset.path)
-    plan = Plan(dataset.open_file(name, verify=True), dataset.info)  # without its checksum, another plan would go unnoticed
-    if dataset.info.is_view:  # weights, --remainder drop and clips give epochs other sequences, or other parts of them
+    plan = Plan(dataset._open_file(name, verify=True), dataset._info)  # without its checksum, another plan would go unnoticed
+    if dataset._info.is_view:  # weights, --remainder drop and clips give epochs other sequences, or other parts of them
         return Planned(plan)
-    if plan.pieces != dataset.index.pieces:
-        raise DamagedError(f"it has {plan.pieces} pieces, but {dataset.index.pieces} are stored", plan.path)
-    if dataset.checked:
+    if plan.pieces != dataset._index.pieces:
+        raise DamagedError(f"it has {plan.pieces} pieces, but {dataset._index.pieces} are stored", plan.path)
+    if dataset._checked:
         order = np.lexsort((plan.source_start, plan.sequence))
         for table in "sequence", "source_start", "length":
-            if not np.array_equal(getattr(plan, table)[order], getattr(dataset.index, table)[dataset.index.order()]):
+            if not np.array_equal(getattr(plan, table)[order], getattr(dataset._index, table)[dataset._index.order()]):
                 raise DamagedError("its pieces differ from the stored ones", plan.path)
     return Planned(plan)
 
@@ -82,7 +82,7 @@ class WindowedEpoch:
     def __init__(self, dataset: DatasetLike, number: int, window: int, seed: int):
         if window < 1:
             raise EpochError(f"window must be at least 1 block, not {window}", dataset.path)
-        self.dataset, self.index = dataset, dataset.index
+        self.dataset, self.index = dataset, dataset._index
         self.path, self.together = self.index.path, 1
         self.window, self.seeds = window, (seed, number)
         self.groups = self.groups_of(dataset)
@@ -94,8 +94,8 @@ class WindowedEpoch:
 
         The rows of a group are equal in all these columns.
         """
-        maxima = dataset.info.option("max-column").split(",")
-        names = [dataset.info.option("group-by"), *(text.rpartition("=")[0] for text in maxima)]
+        maxima = dataset._info.option("max-column").split(",")
+        names = [dataset._info.option("group-by"), *(text.rpartition("=")[0] for text in maxima)]
         groups: Optional[np.ndarray] = None
         for name in filter(None, names):
             own = np.unique(np.array(dataset.sequences[name], dtype=object), return_inverse=True)[1].reshape(-1)
@@ -130,7 +130,7 @@ class WindowedEpoch:
         pieces = self.drawn(number)[here.start - begin:here.stop - begin]
         pointers, stored = self.index.of(first, end)
         start, length = stored.start, stored.length
-        if self.dataset.info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
+        if self.dataset._info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
             order = np.argsort(hash_numbers(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
@@ -167,12 +167,12 @@ class Epoch(Blocks):
         if number < 1:
             raise EpochError(f"no epoch {number}", dataset.path)
         self.dataset = dataset
-        self.options = dataset.options
+        self._options = dataset._options
         self.number, self.seed = number, integer("seed must be an int", seed)
         self.window = window = None if window is None else integer("window, in blocks, must be an int", window)
         layout: Union[Planned, WindowedEpoch] = \
             planned_epoch(dataset, number) if window is None else WindowedEpoch(dataset, number, window, self.seed)
-        self.composer = Composer(dataset, layout)
+        self._composer = Composer(dataset, layout)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Epoch, (self.dataset, self.number, self.window, self.seed)
@@ -181,8 +181,8 @@ class Epoch(Blocks):
         how = "planned" if self.window is None else f"window = {self.window}, seed = {self.seed}"
         return f"<bload.Epoch {self.number}, {how}, of {self.dataset!r}>"
 
-    def block(self, i: int) -> Block:
-        return self.complete(self.composer.block(i))
+    def _block(self, i: int) -> Block:
+        return self._complete(self._composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
-        return self.composer.needs(i)
+    def _needs(self, i: int) -> List[Tuple[BlockStore, int]]:
+        return self._composer.needs(i)

@@ -169,7 +169,7 @@ def publish(path: str, write: Callable[[Any], None]) -> None:
 
 def record_of(dataset: BaseDataset, options: Dict[str, Any]) -> Dict[str, Any]:
     """Return the record that identifies the dataset and the options."""
-    return {"dataset": dataset.manifest["checksum"], "plan_digest": dataset.info.plan_digest, **options}
+    return {"dataset": dataset.manifest["checksum"], "plan_digest": dataset._info.plan_digest, **options}
 
 
 def check_record(folder: str, record: Dict[str, Any], remedy: str) -> None:
@@ -204,7 +204,7 @@ def write_part(rows: Iterator[Rows], path: str, schema: Any) -> None:
 def left_out(path: str, field: str, loss_mask: Optional[str]) -> List[str]:
     """Return the fields and attributes of a dataset that its packed Parquet does not contain."""
     with open_dataset(path, ids=False) as dataset:
-        return [name for name in (*dataset.fields, *dataset.info.attributes) if name not in (field, loss_mask)]
+        return [name for name in (*dataset.fields, *dataset._info.attributes) if name not in (field, loss_mask)]
 
 
 def write(path: str, out: str, *, field: str = "tokens", loss_mask: Optional[str] = None, part_bytes: int = PART_BYTES) -> Written:

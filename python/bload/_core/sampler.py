@@ -143,16 +143,16 @@ class EpochBlocks:
         """Return the prefetcher of this process, because a forked process has none of the threads of its parent."""
         own = self.prefetchers.get(os.getpid())
         if own is None:
-            options, info = self.dataset.storage.options, self.dataset.info
-            size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset.options.fields)
-            own = Prefetcher(self.missing, options.blocks_ahead(max(size, self.dataset.unit)), max(1, options.access.connections - 1))
+            options, info = self.dataset._storage.options, self.dataset._info
+            size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset._options.fields)
+            own = Prefetcher(self.missing, options.blocks_ahead(max(size, self.dataset._unit)), max(1, options.access.connections - 1))
             self.prefetchers = {os.getpid(): own}
         return own
 
     def missing(self, number: int) -> List[Callable[[], None]]:
         """Return tasks that fetch the stored blocks of which a block is made, except those that are here."""
         epoch, block = divmod(number, len(self))
-        return [functools.partial(store.prepare, stored) for store, stored in self.epoch(epoch).needs(block) if not store.ready(stored)]
+        return [functools.partial(store._prepare, stored) for store, stored in self.epoch(epoch)._needs(block) if not store._ready(stored)]
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.dataset)
@@ -359,7 +359,7 @@ class BlockSampler:
         if self.left() > 0:
             self.finished_epoch = None
         numbers, ordered = self.numbers(), self.ordered()
-        ahead = self.source.dataset.far and self.source.dataset.storage.options.read_ahead > 0
+        ahead = self.source.dataset._far and self.source.dataset._storage.options.read_ahead > 0
         begin, each = self.begin, 1
         if self.rank is not None:
             numbers, each = numbers[self.rank::self.num_replicas], self.num_replicas
@@ -403,7 +403,7 @@ class BlockSampler:
             "shuffle": self.shuffle,
             "blocks": len(self.source),
             "world_size": self.num_replicas,
-            "plan_digest": self.source.dataset.info.plan_digest,
+            "plan_digest": self.source.dataset._info.plan_digest,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -445,7 +445,7 @@ class BlockSampler:
         seed, epoch, consumed, blocks = (whole_number(f"the state's {name}", state[name])
                                          for name in ("seed", "epoch", "consumed", "blocks"))
         whole_number("the state's world_size", state["world_size"], 1)
-        own = self.source.dataset.info.plan_digest
+        own = self.source.dataset._info.plan_digest
         if (blocks, state["plan_digest"]) != (len(self.source), own):
             raise SamplerError(f"the state belongs to another dataset: {blocks} blocks by plan {state['plan_digest']}, "
                                f"not {len(self.source)} by plan {own}", path)

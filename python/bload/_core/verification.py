@@ -12,9 +12,9 @@ from .errors import DamagedError
 
 class Checked(Protocol):
     """A dataset that was opened with verify=True; Dataset documents the method."""
-    info: Any
+    _info: Any
 
-    def verify_block(self, i: int) -> None: ...
+    def _verify_block(self, i: int) -> None: ...
 
 
 class Run(NamedTuple):
@@ -48,10 +48,10 @@ def runs_of(dataset: Any, numbers: Iterable[int]) -> List[Run]:
     stores: Dict[int, Checked] = {}
     found: Dict[Tuple[int, int], Dict[int, int]] = {}
     for number in numbers:
-        for store, block in dataset.needs(number):
+        for store, block in dataset._needs(number):
             stores[id(store)] = store
-            found.setdefault((id(store), block // store.info.blocks_per_shard), {}).setdefault(block, number)
-    view = dataset.path if dataset.info.is_view else ""
+            found.setdefault((id(store), block // store._info.blocks_per_shard), {}).setdefault(block, number)
+    view = dataset.path if dataset._info.is_view else ""
     return [Run(stores[store], sorted(blocks), [blocks[block] for block in sorted(blocks)], view) for (store, _), blocks in found.items()]
 
 
@@ -59,7 +59,7 @@ def verify_run(run: Run) -> None:
     """Raise DamagedError if a block differs from its checksum."""
     for block, number in zip(run.blocks, run.needed_by):
         try:
-            run.store.verify_block(block)
+            run.store._verify_block(block)
         except DamagedError as error:
             if run.view:
                 raise DamagedError(f"{error.fault}; block {number} of the view {run.view} needs it", error.path) from None
@@ -70,12 +70,12 @@ def verify(dataset: Any, blocks: Optional[Iterable[Any]]) -> None:
     """Verify blocks as BaseDataset.verify does. Remote shards are read concurrently, each in the order of its blocks."""
     numbers = numbers_of(blocks, len(dataset), dataset.path)
     plain = {"ids": False, "segment_ids": False, "position_ids": False, "mask": False, "decode": False, "writable": False}
-    given = {**dataset.given(), **plain, "cache": None, "cache_size": None}
-    with dataset.reopen(dataset.path, True, **given) as checked:
+    given = {**dataset._given(), **plain, "cache": None, "cache_size": None}
+    with dataset._reopen(dataset.path, True, **given) as checked:
         if blocks is None:
-            checked.verify_files()
+            checked._verify_files()
         runs = runs_of(checked, numbers.tolist())
-        threads = checked.storage.options.access.connections if checked.far else 1
+        threads = checked._storage.options.access.connections if checked._far else 1
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             waiting = [pool.submit(verify_run, run) for run in runs]
             try:

@@ -45,32 +45,32 @@ class View(BaseDataset):
 
     def __init__(self, path: str, info: Manifest, verify: bool, **options: Any):
         super().__init__(path, info, verify, **options)
-        self.plan = Plan(self.open_file(INDEX, verify=True), info)  # without its checksum, another plan would go unnoticed
-        self.plan.check_digest(info.plan_digest, verify)
-        self.rows = Rows(self.open_file(ROWS), info)
-        self.stores = [self.open_source(*source) for source in zip(info.sources, info.recorded)]
-        self.compressed = any(store.compressed for store in self.stores)
-        self.has_large_frames = any(store.has_large_frames for store in self.stores)
-        shards = np.cumsum([0, *(store.info.shards for store in self.stores)]).tolist()
-        self.first_row = np.array([source.first_row for source in info.sources])
-        self.first_shard: List[int] = shards[:-1]
+        self._plan = Plan(self._open_file(INDEX, verify=True), info)  # without its checksum, another plan would go unnoticed
+        self._plan.check_digest(info.plan_digest, verify)
+        self._rows = Rows(self._open_file(ROWS), info)
+        self._stores = [self._open_source(*source) for source in zip(info.sources, info.recorded)]
+        self._compressed = any(store._compressed for store in self._stores)
+        self._has_large_frames = any(store._has_large_frames for store in self._stores)
+        shards = np.cumsum([0, *(store._info.shards for store in self._stores)]).tolist()
+        self._first_row = np.array([source.first_row for source in info.sources])
+        self._first_shard: List[int] = shards[:-1]
         # For each source, as arrays: its first shard, its blocks per shard, and its steps per block.
-        self.shards = np.array(self.first_shard)
-        self.blocks_per_shard = np.array([store.info.blocks_per_shard for store in self.stores])
-        self.steps = np.array([store.T for store in self.stores])
-        self.sound = np.zeros(self.rows.entries, np.bool_)  # whether each entry was compared with the source's index
-        openers = [store.opener(self.resident // min(self.open_shards, shards[-1])) for store in self.stores]
+        self._shards = np.array(self._first_shard)
+        self._blocks_per_shard = np.array([store._info.blocks_per_shard for store in self._stores])
+        self._steps = np.array([store.T for store in self._stores])
+        self._sound = np.zeros(self._rows.entries, np.bool_)  # whether each entry was compared with the source's index
+        openers = [store._opener(self._resident // min(self._open_shards, shards[-1])) for store in self._stores]
         # As in Dataset; the sources use this cache instead of their own.
-        self.opened = functools.lru_cache(self.open_shards)(functools.partial(shard_of, self.first_shard, openers))
-        self.shard = self.opened
-        for store, first in zip(self.stores, self.first_shard):
-            store.shard, store.drop = functools.partial(shard_from, self.opened, first), self.opened.cache_clear
-        self.composer = Composer(self, Planned(self.plan))
+        self._opened = functools.lru_cache(self._open_shards)(functools.partial(shard_of, self._first_shard, openers))
+        self._shard = self._opened
+        for store, first in zip(self._stores, self._first_shard):
+            store._shard, store._drop = functools.partial(shard_from, self._opened, first), self._opened.cache_clear
+        self._composer = Composer(self, Planned(self._plan))
 
-    def open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
+    def _open_source(self, source: Source, recorded: Dict[str, str]) -> Dataset:
         """Open a source: raise MissingError if it does not exist, DamagedError if it is another dataset, FormatError if it is a view."""
         try:
-            info = Manifest(self.storage.at(source.path))
+            info = Manifest(self._storage.at(source.path))
         except MissingError as error:
             raise MissingError(f"{error.fault}; it is the source \"{source.name}\" of the view {self.path}: put it back, or make the view "
                                f"again", source.path) from None
@@ -86,101 +86,101 @@ class View(BaseDataset):
             own, other = self.fields.get(field.name), info.fields.get(field.name)
             if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
                 raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" differs from the view {self.path}", source.path)
-        return Dataset(source.path, info, self.checked, reopen=self.reopen, fields=self.options.fields, ids=False, decode=self.options.decode,
-                       open_shards=self.open_shards, resident=self.resident)
+        return Dataset(source.path, info, self._checked, reopen=self._reopen, fields=self._options.fields, ids=False, decode=self._options.decode,
+                       open_shards=self._open_shards, resident=self._resident)
 
     def close(self) -> None:
         self.closed = True
-        self.known = None
-        for store in self.stores:
+        self._known = None
+        for store in self._stores:
             store.close()
-        self.storage.close()
-        self.opened.cache_clear()
+        self._storage.close()
+        self._opened.cache_clear()
 
     @property
-    def index(self) -> Plan:
-        return self.plan
+    def _index(self) -> Plan:
+        return self._plan
 
     @property
     def sources(self) -> List[Source]:
         """The sources of the view, a list of Source, in the order of their rows."""
-        return list(self.info.sources)
+        return list(self._info.sources)
 
-    def more_html(self) -> List[str]:
+    def _more_html(self) -> List[str]:
         rows = ((one.name, one.path, f"{one.rows:,}", f"{one.steps:,}", f"{one.share:.2%}") for one in self.sources)
         return [notebook.table(("source", "path", "rows", "steps", "share"), rows)]
 
-    def open_sequences(self) -> JoinedSequences:
-        tables = [(source, store.open_sequences()) for source, store in zip(self.info.sources, self.stores)]
-        return JoinedSequences(self.path, tables, self.rows.attributes, self.rows.renamed)
+    def _open_sequences(self) -> JoinedSequences:
+        tables = [(source, store._open_sequences()) for source, store in zip(self._info.sources, self._stores)]
+        return JoinedSequences(self.path, tables, self._rows.attributes, self._rows.renamed)
 
-    def block(self, i: int) -> Block:
-        return self.complete(self.composer.block(i))
+    def _block(self, i: int) -> Block:
+        return self._complete(self._composer.block(i))
 
-    def needs(self, i: int) -> List[Tuple[BlockStore, int]]:
-        return self.composer.needs(i)
+    def _needs(self, i: int) -> List[Tuple[BlockStore, int]]:
+        return self._composer.needs(i)
 
-    def verify_files(self) -> None:
-        super().verify_files()
-        for store in self.stores:
-            store.verify_files()
-
-    @property
-    def all_agreed(self) -> bool:
-        return all(store.all_agreed for store in self.stores)
+    def _verify_files(self) -> None:
+        super()._verify_files()
+        for store in self._stores:
+            store._verify_files()
 
     @property
-    def far(self) -> bool:
-        return any(store.far for store in self.stores)
+    def _all_agreed(self) -> bool:
+        return all(store._all_agreed for store in self._stores)
 
     @property
-    def unit(self) -> int:
-        return max((store.unit for store in self.stores), default=0)
+    def _far(self) -> bool:
+        return any(store._far for store in self._stores)
+
+    @property
+    def _unit(self) -> int:
+        return max((store._unit for store in self._stores), default=0)
 
     # --- for blocks that are composed --------------------------------------------------------------------------------
 
-    def padding(self, name: str) -> Any:
+    def _padding(self, name: str) -> Any:
         return self.fields[name].pad
 
-    def places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
-        parts = self.rows.find(pieces, plan)
-        places = self.places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
+        parts = self._rows.find(pieces, plan)
+        places = self._places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
         return parts.piece, places, None
 
-    def stored_parts(self, row: int) -> Tuple[Pieces, Places]:
-        entries = self.rows.of(row)
-        length, nothing = self.rows.length[entries], np.zeros(len(entries), np.int64)
-        pieces = Pieces(np.full(len(entries), row), self.rows.begin(entries), length, nothing)
-        return pieces, self.places_of(pieces.sequence, entries, nothing, nothing, length)
+    def _stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+        entries = self._rows.of(row)
+        length, nothing = self._rows.length[entries], np.zeros(len(entries), np.int64)
+        pieces = Pieces(np.full(len(entries), row), self._rows.begin(entries), length, nothing)
+        return pieces, self._places_of(pieces.sequence, entries, nothing, nothing, length)
 
-    def places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
+    def _places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
         """Return where `length` steps of entries are, after the first `skip`; raise DamagedError if a source does not store an entry."""
-        source = np.searchsorted(self.first_row, row, "right") - 1
-        unknown = np.flatnonzero(~self.sound[entry])
+        source = np.searchsorted(self._first_row, row, "right") - 1
+        unknown = np.flatnonzero(~self._sound[entry])
         if len(unknown) > 0:
-            self.check_entries(source[unknown], row[unknown], entry[unknown])
-            self.sound[entry] = True
-        shard, at = np.divmod(self.rows.block[entry], self.blocks_per_shard[source])
-        step = at * self.steps[source] + self.rows.start[entry] + skip
-        return Places(shard + self.shards[source], step, start, start + length)
+            self._check_entries(source[unknown], row[unknown], entry[unknown])
+            self._sound[entry] = True
+        shard, at = np.divmod(self._rows.block[entry], self._blocks_per_shard[source])
+        step = at * self._steps[source] + self._rows.start[entry] + skip
+        return Places(shard + self._shards[source], step, start, start + length)
 
-    def check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
+    def _check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
         """Raise DamagedError if the source of a row does not store an entry as rows.safetensors says."""
-        pieces = Pieces(row - self.first_row[source], self.rows.begin(entry), self.rows.length[entry], self.rows.start[entry])
+        pieces = Pieces(row - self._first_row[source], self._rows.begin(entry), self._rows.length[entry], self._rows.start[entry])
         for k in np.flatnonzero(np.bincount(source)).tolist():
             here = np.flatnonzero(source == k)
-            there = self.stores[k].index.has(self.rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
+            there = self._stores[k]._index.has(self._rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
             if not there.all():
-                raise DamagedError(f"row {row[here[~there]][0]} is not stored where this file says, in the source \"{self.info.sources[k].name}\"",
-                                   self.rows.path)
+                raise DamagedError(f"row {row[here[~there]][0]} is not stored where this file says, in the source \"{self._info.sources[k].name}\"",
+                                   self._rows.path)
 
-    def values(self, pieces: Pieces) -> Dict[str, Any]:
+    def _values(self, pieces: Pieces) -> Dict[str, Any]:
         values = {"sequence": pieces.sequence, "length": pieces.length}
-        if self.info.source_start:
+        if self._info.source_start:
             values["source_start"] = pieces.source_start
-        values.update((name, table[pieces.sequence]) for name, table in self.rows.attributes.items())
+        values.update((name, table[pieces.sequence]) for name, table in self._rows.attributes.items())
         return values
 
-    def source_of(self, shard: int) -> Tuple[Dataset, int]:
-        source = bisect_right(self.first_shard, shard) - 1
-        return self.stores[source], shard - self.first_shard[source]
+    def _source_of(self, shard: int) -> Tuple[Dataset, int]:
+        source = bisect_right(self._first_shard, shard) - 1
+        return self._stores[source], shard - self._first_shard[source]
