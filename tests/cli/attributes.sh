@@ -98,7 +98,7 @@ test_tables_that_are_none() {
 1|id,class\n1,"2|: line 2: a value in quotes that does not end
 1|id,class\n1,\xff|: line 2: not UTF-8
 1|id,class\n1,2\n2,\0|: line 3: a zero byte
-2|id\n1|:1: no column beside "id"
+2|id\n1|:1: no column except "id"
 2|id,class\n1,2|:1: no column "split"|--attributes-columns class,split
 2|id,class\n1,2|:1: no column "name"|--attributes-id name
 2|id,a,a\n1,2,3|:1: duplicate column "a"

@@ -290,7 +290,7 @@ test_constraints_show_in_the_table() {
     expect 0 bload plan -T 1000 --lengths lengths --world-size 50 --remainder pad
     is 50 "$(tail -n +2 "$OUT" | cut -f 1 | sort -u | wc -l)"
     [ "$(field sequence <"$OUT" | grep -c '^-1$')" -ge 40 ] || fail 'no empty blocks'
-    expect 2 bload plan -T 1000 --lengths lengths --world-size 50 --remainder drop :err 'nothing is left'
+    expect 2 bload plan -T 1000 --lengths lengths --world-size 50 --remainder drop :err '--remainder drop leaves none'
     expect 2 bload plan -T 1000 --lengths lengths --world-size 100 :err '88 sequences cannot be spread over 100 blocks'
     expect 2 bload plan -T 100 --lengths lengths --align 101 :err 'an alignment of 101 is larger than T = 100'
     expect 2 bload plan -T 100 --lengths lengths --order keep --fill paper :err '--order keep and --fill paper exclude each other'
