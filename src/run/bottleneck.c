@@ -129,7 +129,7 @@ int bl_write_rate_measure(struct bl_write_rate *rate, int fd, int direct, int64_
 #define HELD_UP 0.05 /* share of the run: a file for which workers waited as long is named */
 
 /* The names of the limits in JSON, and the same in words for the display. Programs read the names, so they never
- * change: that of bucketing is "scatter". */
+ * change once a version is released. */
 static const struct {
     const char *name, *text;
 } limits[BL_LIMITS] = {
@@ -146,7 +146,7 @@ static const struct {
     [BL_LIMIT_BLOCK] = {"block", "waiting for single blocks"},
     [BL_LIMIT_DISK] = {"disk", "writing to the disk"},
     [BL_LIMIT_TABLE] = {"table", "tables"},
-    [BL_LIMIT_BUCKETING] = {"scatter", "bucketing sequences by shard"},
+    [BL_LIMIT_BUCKETING] = {"bucketing", "bucketing sequences by shard"},
     [BL_LIMIT_PLANNING] = {"planning", "planning"},
     [BL_LIMIT_FINISHING] = {"finishing", "finishing"},
 };
