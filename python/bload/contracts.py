@@ -26,6 +26,9 @@ import numpy as np
 from ._core.errors import Error, OptionError
 from ._core.masks import Steps, masks_of
 
+__all__ = ["attribute", "flash_attention", "grain", "hugging_face", "maxtext", "megatron", "numbered_mask", "padded", "reset_table",
+           "torchtune", "trl"]
+
 Batch = Mapping[str, Any]
 Result = TypeVar("Result")
 

@@ -10,6 +10,8 @@ from ._core.base import BaseDataset
 from ._core.errors import DependencyError, Error, OptionError
 from ._core.opening import open
 
+__all__ = ["filled", "packed"]
+
 try:
     import datasets
 except ImportError as error:

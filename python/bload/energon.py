@@ -18,6 +18,8 @@ from megatron.energon import Cooker, DefaultTaskEncoder, Sample, basic_sample_ke
 
 from .torch import tensor
 
+__all__ = ["BlockEncoder", "BlockSample", "cook"]
+
 SUFFIX = ".npy"
 IDS = "ids.json"
 

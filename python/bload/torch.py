@@ -16,6 +16,8 @@ from ._core import sampler
 from ._core.errors import SamplerError
 from ._core.opening import open
 
+__all__ = ["BlockDataset", "BlockSampler", "RankBlockSampler", "Tensors", "collate", "tensor"]
+
 # Tensors of at least this many bytes are passed from a worker to the main process in shared memory.
 WORTH_SHARING = 256 << 10
 
@@ -110,7 +112,7 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
     path : path-like or str
         The directory that bload pack or bload view wrote, or its URL.
     window : int, optional
-        Draw epochs that need no plans, for BlockSampler; see sampler.EpochBlocks.
+        Draw epochs that need no plans, for BlockSampler; see bload.jax.EpochBlocks.
     window_seed : int
         The seed of these epochs.
     ids : bool
@@ -221,7 +223,7 @@ def accelerate_division() -> Optional[Tuple[int, int]]:
 
 
 class BlockSampler(sampler.BlockSampler, Sampler[int]):
-    """The sampler of a DataLoader over a BlockDataset with batch_size=dataset.batch_size; see sampler.BlockSampler.
+    """The sampler of a DataLoader over a BlockDataset with batch_size=dataset.batch_size; see bload.jax.BlockSampler.
 
     Without a rank it yields the numbers of the whole job, for Accelerate and the Trainer of Transformers, which divide batches among the
     ranks themselves. With a rank it is a RankBlockSampler, a DistributedSampler: plain torch uses it directly, and Lightning does not wrap it
@@ -235,12 +237,12 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
     num_replicas : int, optional
         The number of ranks; by default the size of the process group, or 1 without one.
     rank, shuffle, seed, batch_size, remainder, whole_length
-        As in sampler.BlockSampler.
+        As in bload.jax.BlockSampler.
 
     Raises
     ------
     SamplerError
-        As sampler.BlockSampler; also if a rank is given with neither num_replicas nor a process group.
+        As bload.jax.BlockSampler; also if a rank is given with neither num_replicas nor a process group.
     """
 
     def __new__(cls, dataset: Any = None, num_replicas: Optional[int] = None, rank: Optional[int] = None,
@@ -262,7 +264,7 @@ class BlockSampler(sampler.BlockSampler, Sampler[int]):
         self.undivided = rank is None and given != 1  # warn if nothing divides the numbers among the ranks
 
     def numbers(self) -> np.ndarray:
-        """Return the numbers of sampler.BlockSampler; raise SamplerError if Accelerate, which divides them, would lose or repeat some."""
+        """Return the numbers of bload.jax.BlockSampler; raise SamplerError if Accelerate, which divides them, would lose or repeat some."""
         numbers = super().numbers()
         division = accelerate_division()
         ranks, step = division or (1, 1)

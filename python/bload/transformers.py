@@ -13,6 +13,8 @@ from .contracts import IGNORED
 from ._core.errors import IsolationError, OptionError, SamplerError
 from ._core.sampler import BlockSampler
 
+__all__ = ["EpochCallback", "check_isolation", "token_loss"]
+
 
 def sampler_of(loader: Any) -> BlockSampler:
     """Return the BlockSampler of a loader, also inside the batch samplers of Accelerate; raise SamplerError if there is none."""

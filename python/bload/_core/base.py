@@ -38,8 +38,6 @@ class BaseDataset(Blocks):
     ----------
     path : str
         The directory or URL.
-    info : Manifest
-        The parsed manifest.
     """
 
     _compressed: bool               # some of the shards are compressed

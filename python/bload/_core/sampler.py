@@ -162,7 +162,7 @@ class EpochBlocks:
 
     def __repr__(self) -> str:
         window = "" if self.window is None else f", window = {self.window}, seed = {self.seed}"
-        return f"<bload.sampler.EpochBlocks{window} of {self.dataset!r}>"
+        return f"<bload.jax.EpochBlocks{window} of {self.dataset!r}>"
 
     def first(self, epoch: int) -> int:
         """Return the number of the first block of a training epoch.
@@ -199,11 +199,11 @@ def checked_source(source: Any) -> Any:
     if hasattr(source, "first") and isinstance(getattr(source, "dataset", None), BaseDataset):
         return source
     if isinstance(source, Blocks):
-        raise TypeError("a sampler numbers the blocks of all epochs: pass bload.sampler.EpochBlocks(dataset), and read its blocks")
+        raise TypeError("a sampler numbers the blocks of all epochs: pass bload.jax.EpochBlocks(dataset), and read its blocks")
     if hasattr(source, "indices"):
         raise TypeError("a part of the blocks, such as a Subset, has no other epochs, because epochs mix the sequences of all blocks: split "
                         "the sequences before packing (one dataset for each part), or read the stored blocks with torch's own samplers")
-    raise TypeError(f"the source of a sampler must be a bload.torch.BlockDataset or a bload.sampler.EpochBlocks, not {kind(source)}")
+    raise TypeError(f"the source of a sampler must be a bload.torch.BlockDataset or a bload.jax.EpochBlocks, not {kind(source)}")
 
 
 class BlockSampler:
