@@ -1,4 +1,4 @@
-/* Attributes out of members of tars: the columns that members beside the sequences give. */
+/* Reads attributes of sequences from the other members of their samples in tars. */
 #ifndef BL_MEMBER_ATTRIBUTES_H
 #define BL_MEMBER_ATTRIBUTES_H
 
@@ -7,11 +7,12 @@
 #include "scan/attributes.h"
 #include "scan/files.h"
 
-/* What is beside the sequences in a tar, as columns. */
+/* Which members of a sample become columns of its sequence. */
 
 struct bl_member_attributes {
-    const char *extensions; /* of the members: "json,cls". Of .json, each key of its object is a column; of others, the
-                               text is one, named like the extension, without white space around it */
+    const char *extensions; /* extensions of the members, such as "json,cls". Each key of the object in a .json member
+                               is a column. The text of any other member is a column with the name of the extension;
+                               white space around it is removed */
     const char *columns;    /* names, with commas between them; NULL: all */
     const char *base;       /* directory that relative paths count from, or NULL */
 };

@@ -21,8 +21,8 @@
  * SentencePiece (kUnkPenalty). */
 #define PENALTY 10.0
 
-/* Orders entries by their bytes, as a trie is built, and of equal entries the highest value first, which is the last
- * id: bl_unigram_build keeps the first. */
+/* Compares entries by their bytes, since a trie is built in that order. If the bytes are equal, the higher value comes
+ * first: bl_unigram_build keeps the first entry, and thus the last id. */
 static int unigram_compare_entries(const void *a, const void *b)
 {
     const struct bl_trie_entry *x = a, *y = b;
@@ -86,8 +86,9 @@ void bl_unigram_free(struct bl_unigram *model)
     *model = (struct bl_unigram){0};
 }
 
-/* Takes a piece from begin to end, if that is better. True: it is. In 32 bits, as SentencePiece has them, the sum is
- * rounded when it is kept, not before it is compared. Of equal sums the first stays. */
+/* Ends the best segmentation of the bytes before `end` with the piece from begin to end, if that has a larger sum, and
+ * returns whether it has. Equal sums keep the segmentation that was found first. Sums of 32 bits, which SentencePiece
+ * uses, are rounded when they are stored, not when they are compared. */
 static inline bool node_improve(const struct bl_unigram *model, struct bl_unigram_node *node, size_t begin, size_t end,
                                 double score, int32_t id)
 {

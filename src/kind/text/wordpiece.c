@@ -67,7 +67,7 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
                                  size_t *taken)
 {
     size_t end = size < model->longest ? size : model->longest;
-    /* Tries from the longest to the shortest. */
+    /* Tries the longest candidate first. */
     for (; end > tail; end--) {
         if (end < size && !bl_utf8_begins((char)text[end]))
             continue;
@@ -80,7 +80,7 @@ static int64_t wordpiece_longest(const struct bl_wordpiece *model, const uint8_t
     return -1;
 }
 
-/* Replaces the ids of the word, those from number count on, by the unknown one. */
+/* Replaces the ids of the word by the unknown id. count: the number of ids before the word. */
 static int wordpiece_add_unknown(const struct bl_wordpiece *model, size_t count, struct bl_ids *ids, struct bl_error *e)
 {
     ids->count = count;
@@ -126,7 +126,7 @@ static bool line_split_id(const char *line, size_t *size, int64_t *id)
 }
 
 /* Adds the token of a line. number: of the line, from 0; *last: the largest id so far, or -1. Ids must ascend, so that
- * none occurs twice. Of a token that occurs twice the last id counts, as in the released packages. */
+ * none occurs twice. If a token occurs twice, its last id counts, as in the released packages. */
 static int vocabulary_read_line(struct bl_vocabulary *vocabulary, const char *token, size_t size, bool has_ids,
                                 int64_t number, int64_t *last, struct bl_error *e)
 {
