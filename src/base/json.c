@@ -276,8 +276,8 @@ static bool name_is_part(const struct bl_json_value *name, const struct bl_json_
 }
 
 /* Handles a member of the object at this depth. Keys that continue with its name are opened while its value is scanned,
- * and keys that end at it take the value. Of a repeated member the last one counts, so that a value that an earlier one
- * has set is removed first. `here` has a bit for each opened key. */
+ * and keys that end at it take the value. If a member is repeated, the last one counts, so that a value that an earlier
+ * one has set is removed first. `here` has a bit for each opened key. */
 static bool scan_member(struct scan *s, int depth, const struct bl_json_value *name, bool wanted)
 {
     uint32_t here = 0;

@@ -25,8 +25,8 @@ static inline int bl_columns_of_point(uint32_t point)
 /* Returns the columns of a text, at most; a byte that is not UTF-8 takes one. */
 int bl_columns_of(const char *text);
 
-/* Appends the text, masked. Of a text with more columns it appends a mark, such as "...", and the end, since the end of
- * a path says more than its beginning. Both together have at most so many columns, if the mark has no more. */
+/* Appends the text, masked. If the text has more columns, it appends a mark, such as "...", and the end, since the end
+ * of a path says more than its beginning. Both together have at most so many columns, if the mark has no more. */
 void bl_columns_append_end(struct bl_buffer *out, const char *text, const char *mark, int columns);
 
 /* --- Base64 ------------------------------------------------------------------------------------------------------- */

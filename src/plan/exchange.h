@@ -51,7 +51,7 @@ struct bl_exchange {
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random);
 
 /* Looks for parcels of the other side that, exchanged for parcels of the own side, bring the cost `wish` to the own
- * side (below 0: take it away). Of up to `choices` sets it takes the pair that comes nearest, or the first within
+ * side (below 0: take it away). From up to `choices` sets it takes the pair that comes nearest, or the first within
  * `tolerance`. Returns false if no pair fits. set: the parcels that leave the own side and the other side; *moved: the
  * cost that they bring to the own side. */
 bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,

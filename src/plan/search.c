@@ -175,8 +175,8 @@ int bl_search_either(struct bl_patterns *patterns, const struct bl_histogram *h,
 
 /* --- searches ----------------------------------------------------------------------------------------------------- */
 
-/* Keeps the set with fewer blocks in *best and frees the other. Of equally many blocks, the set with fewer sequences in
- * its fullest block is kept, as it makes the tables of the dataset smaller. */
+/* Keeps the set with fewer blocks in *best and frees the other. If both have equally many blocks, the set with fewer
+ * sequences in its fullest block is kept, as it makes the tables of the dataset smaller. */
 static void search_keep_better(struct bl_patterns *best, struct bl_patterns *other)
 {
     if (other->count > 0 && other->blocks == best->blocks && bl_patterns_widest(other) < bl_patterns_widest(best))

@@ -140,8 +140,8 @@ int bl_search_complete(struct bl_patterns *patterns, const struct bl_histogram *
                        const struct bl_limits *limits, struct bl_error *e);
 
 /* Runs all searches above until the blocks equal the bound or the work ends, and keeps the best solution. *bound: a
- * proven lower bound, raised if a search proves more. Of equally good solutions, the one with fewer sequences in the
- * fullest block is kept. */
+ * proven lower bound, raised if a search proves more. If solutions are equally good, the one with fewer sequences in
+ * the fullest block is kept. */
 int bl_search_best(struct bl_patterns *patterns, int64_t *bound, const struct bl_histogram *h,
                    const struct bl_limits *limits, struct bl_error *e);
 

@@ -283,7 +283,7 @@ static int identity_compare_dataset(const char *dir, const char *lines, bool *pa
         code = bl_manifest_read(&m, dir, e);
     if (code)
         goto out;
-    /* Of the lines of the manifest, only those whose names these lines have. */
+    /* Only the lines of the manifest whose names these lines have. */
     for (size_t i = 0; i < m.configuration.count; i++) {
         const struct bl_manifest_pair *pair = &m.configuration.pair[i];
         size_t size = strlen(pair->name);

@@ -21,7 +21,7 @@
 
 /* --- taking a sample ---------------------------------------------------------------------------------------------- */
 
-/* Of a block, at most BLOCK_BYTES are read, but at least BLOCK_STEPS steps, since the beginning of a file costs more
+/* At most BLOCK_BYTES of a block are read, but at least BLOCK_STEPS steps, since the beginning of a file costs more
  * time than the rest. Larger parts would not compress better with zstd. */
 #define BLOCK_BYTES ((int64_t)8 << 20)
 #define BLOCK_STEPS 64

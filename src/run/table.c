@@ -291,7 +291,7 @@ static int table_write(struct bl_packing *p, struct bl_error *e)
     code = p->repairing ? bl_packing_restore_table(p, &out, e) : table_choose(p, table_fill, p, &out, e);
     if (code)
         goto out;
-    /* Of several tasks, the first table stays, and the others must be identical. */
+    /* The table of the first task stays, and the others must be identical. */
     code = p->request.task.set ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
     if (code && p->request.task.set)
         bl_error_prefix(e, "this task sees other inputs than earlier tasks");

@@ -87,7 +87,7 @@ struct comparing {
 };
 
 /* Compares a file with its row: size and content must be equal. A row without a size was unusable, and its file must
- * still be so. Of a file with many documents only the size is compared, as reading compares the content of each
+ * still be so. If a file holds many documents, only its size is compared, as reading compares the content of each
  * document. */
 static int file_compare(const struct bl_compare *c, const struct bl_row *row, struct bl_error *e)
 {

@@ -1,6 +1,6 @@
 /* Looks rows up in the tables of earlier datasets.
  *
- * Of each stored row, the index has a hash of its id, for the look-up, and a hash of its content, for the comparison.
+ * For each stored row, the index has a hash of its id, for the look-up, and a hash of its content, for the comparison.
  * The row itself is read again only where the content differs, as two ids may have the same hash. */
 #include "scan/extend.h"
 
@@ -270,7 +270,7 @@ int bl_extend_find(struct bl_extend *x, const struct bl_row *row, int *dataset, 
         }
         x->content[i] |= LOOKED_UP;
         int at = extend_dataset(x, i);
-        /* Of several datasets with the row, the first one counts. */
+        /* If several datasets have the row, the first one counts. */
         if (same && (*dataset < 0 || at < *dataset))
             *dataset = at;
         other = at > other ? at : other;

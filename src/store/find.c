@@ -349,7 +349,7 @@ int bl_find_rows(struct bl_find *f, const int64_t *row, size_t count, struct bl_
     return code;
 }
 
-/* Of each block that a rank reads at a place of its batch, all pieces are added. */
+/* Adds all pieces of each block that a rank reads at a place of its batch. */
 int bl_find_step(struct bl_find *f, int64_t step, struct bl_error *e)
 {
     const struct bl_training *t = f->training;

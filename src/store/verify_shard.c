@@ -159,7 +159,7 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
 
 /* --- JPEG fields -------------------------------------------------------------------------------------------------- */
 
-/* Of a JPEG field, the offsets of its steps are checked first, then each step's JPEG header while the bytes are
+/* In a JPEG field, the offsets of its steps are checked first, then each step's JPEG header while the bytes are
  * checksummed. */
 
 /* Checks the offsets of a block: they must begin at *at, must not decrease, and must stay within the tensor. Sets *at

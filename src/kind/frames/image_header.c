@@ -339,7 +339,8 @@ enum {
     TIFF_TILE_WIDTH = 322,
 };
 
-/* The tags of a directory that are needed here. Of a repeated tag the larger value counts, since decoders differ. */
+/* The tags of a directory that are needed here. If a tag is repeated, the larger value counts, since decoders differ.
+ */
 struct tiff_tags {
     int64_t width, height, depth, samples, photometric, compression, tile, planes, format, fill;
     int64_t new_subfile, subfile;

@@ -356,8 +356,8 @@ struct intervals_reader {
     const struct bl_intervals_config *config;
 };
 
-/* Writes the label of a step that begins at `begin`, in the unit of the intervals. Of several intervals the last one in
- * the file applies; with multi all do. */
+/* Writes the label of a step that begins at `begin`, in the unit of the intervals. If several intervals hold the step,
+ * the last one in the file applies; with multi all do. */
 static void intervals_label_step(const struct bl_intervals_config *config, const struct bl_annotated *a, double begin,
                                  uint8_t *out)
 {

@@ -127,7 +127,7 @@ static inline unsigned block_last_certain(const struct block *b, uint64_t space)
 }
 
 /* Returns the word starts of GPT-2. A word is a run of letters, of numbers or of other signs, and one blank before
- * the run belongs to it. Of white space, the first byte of a run begins a word, and the last byte does, which may be
+ * the run belongs to it. In white space, the first byte of a run begins a word, and the last byte does, which may be
  * this blank. */
 static inline uint64_t starts_gpt2(const struct block *b, unsigned *limit)
 {

@@ -132,7 +132,7 @@ static inline uint32_t bl_bpe_pair_find(const struct bl_bpe *bpe, uint64_t left,
 /* Returns true if two adjacent tokens, which do not merge, do not change when their bytes are merged together.
  *
  * The loop undoes their merges, the last one first. A merge across the boundary that comes before the undone one
- * would have been made instead of it. Of equal merges the left one is made first, so the limit for the right token
+ * would have been made instead of it. If merges are equal, the left one is made first, so the limit for the right token
  * is one higher. */
 static inline bool bl_bpe_pair_holds(const struct bl_bpe *bpe, uint32_t left, uint32_t right)
 {

@@ -225,7 +225,7 @@ static int document_add_fault(struct counting *c, int64_t offset, const char *re
     return counting_add_item(c, c->item, e);
 }
 
-/* Counts an input of text. Damage becomes a skipped row behind the rows of sound documents. Of standard input, the
+/* Counts an input of text. Damage becomes a skipped row behind the rows of sound documents. On standard input, the
  * rest is read as well, so that its checksum covers all of it. */
 static int counting_read_text(struct counting *c, const struct bl_chunk *chunk, struct bl_error *e)
 {

@@ -109,14 +109,14 @@ static const struct bl_specials llama4[] = {ONE("<|begin_of_text|>", 200000),
                                             {"<|reserved_special_token_", "|>", 201144, 904, 0},
                                             {0}};
 
-/* Of the package of the first Qwen models, whose last 205 are <|extra_0|> to <|extra_204|>. */
+/* These are the tokens in the package of the first Qwen models, whose last 205 are <|extra_0|> to <|extra_204|>. */
 static const struct bl_specials qwen[] = {ONE("<|endoftext|>", 151643),
                                           ONE("<|im_start|>", 151644),
                                           ONE("<|im_end|>", 151645),
                                           {"<|extra_", "|>", 151646, 205, 0},
                                           {0}};
 
-/* Of two encodings with the same ranks the first one is used where no name is given: p50k_edit and o200k_harmony have
+/* If two encodings have the same ranks and no name is given, the first one is used: p50k_edit and o200k_harmony have
  * more special tokens, which the ranks do not show. */
 static const struct bl_tiktoken_encoding encodings[] = {
     {"r50k", BL_GRAMMAR_GPT2, false, 0x38824f2c2063699b, r50k},

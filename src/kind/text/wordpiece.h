@@ -48,7 +48,7 @@ int bl_wordpiece_encode(const struct bl_wordpiece *model, struct bl_buffer *scra
 
 /* Reads a vocab.txt: a token a line; its id is the line number from 0, or, where the first line has a tab and a number,
  * the number behind the line's last tab, as in ERNIE's. White space at the end of a line is not part of the
- * token, and an empty line is an id without a token. Of a token that occurs again the last id counts. BL_EFAIL, with
+ * token, and an empty line is an id without a token. If a token occurs twice, its last id counts. BL_EFAIL, with
  * path and line: ids do not ascend, or a token is not UTF-8. */
 int bl_wordpiece_vocabulary(struct bl_vocabulary *vocabulary, const struct bl_buffer *text, const char *path,
                             struct bl_error *e);

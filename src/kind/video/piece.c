@@ -134,7 +134,7 @@ int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *con
     BL_TRY(stream_check_dolby_vision(d->stream, e));
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
     BL_TRY(bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e));
-    /* Opening a decoder takes as long as counting a small file. Of the common codecs the packets have all answers. */
+    /* Opening a decoder takes as long as counting a small file. The packets of the common codecs have all answers. */
     bool told_by_packets = id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_AV1 || id == AV_CODEC_ID_H264 ||
                            id == AV_CODEC_ID_VP8 || id == AV_CODEC_ID_VP9 || id == AV_CODEC_ID_MPEG4;
     if (!told_by_packets) {

@@ -189,7 +189,7 @@ static int packet_index_read(struct bl_packet_index *index, struct bl_demux *d, 
         if (!got)
             break;
         BL_TRY(packet_index_add(index, &peek, packet, want_times, e));
-        /* Of interlaced video each packet may hold one field; two of them make a frame. */
+        /* In interlaced video each packet may hold one field; two of them make a frame. */
         const AVCodecParserContext *parser = av_stream_get_parser(d->stream);
         if (parser && (parser->picture_structure == AV_PICTURE_STRUCTURE_TOP_FIELD ||
                        parser->picture_structure == AV_PICTURE_STRUCTURE_BOTTOM_FIELD))
