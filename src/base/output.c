@@ -223,21 +223,23 @@ void bl_output_mind_terminal(struct bl_output *out)
 }
 
 /* Writes text to a terminal, with controls as \xHH: those of ASCII except tab and newline, and U+0080 to U+009F (c2 80
- * to c2 9f), so that text from a file cannot command the terminal. A character may be cut where a buffer ends; half a
- * character is no command. */
-static int output_put_escaped(const struct bl_output *out, const unsigned char *text, size_t size, struct bl_error *e)
+ * to c2 9f), so that text from a file cannot command the terminal. A byte c2 at the end waits for the next call, since
+ * the terminal would join the two halves of a control. */
+static int output_put_escaped(struct bl_output *out, const unsigned char *text, size_t size, struct bl_error *e)
 {
     struct bl_buffer plain = {0};
     for (size_t i = 0; i < size; i++) {
-        bool of_two = text[i] == 0xc2 && i + 1 < size && text[i + 1] >= 0x80 && text[i + 1] < 0xa0;
+        bool is_second = out->is_held && text[i] >= 0x80 && text[i] < 0xa0;
         bool is_control = (text[i] < ' ' && text[i] != '\t' && text[i] != '\n') || text[i] == 0x7f;
-        if (of_two)
-            bl_buffer_printf(&plain, "\\x%02X\\x%02X", text[i], text[i + 1]);
-        else if (is_control)
+        if (is_second)
+            bl_buffer_printf(&plain, "\\xC2");
+        else if (out->is_held)
+            bl_buffer_byte(&plain, (char)0xc2);
+        out->is_held = text[i] == 0xc2;
+        if (is_second || is_control)
             bl_buffer_printf(&plain, "\\x%02X", text[i]);
-        else
+        else if (!out->is_held)
             bl_buffer_byte(&plain, (char)text[i]);
-        i += of_two;
     }
     int code = bl_buffer_check(&plain, e);
     if (!code)
@@ -282,6 +284,8 @@ int bl_output_write(struct bl_output *out, const void *data, size_t size, struct
 static int output_finish(struct bl_output *out, struct bl_error *e)
 {
     BL_TRY(bl_output_flush(out, e));
+    if (out->is_held)
+        BL_TRY(bl_io_write(out->fd, "\xc2", 1, out->path, e));
     /* Only files that get a name must be durable. */
     if (out->temporary && fsync(out->fd) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot sync %s", out->temporary);

@@ -56,7 +56,8 @@ struct bl_output {
     char *path;      /* for messages */
     char *temporary; /* NULL if written directly */
     struct bl_buffer buffer;
-    bool escapes;                  /* control characters, which would be commands to a terminal */
+    bool escapes; /* control characters, which would be commands to a terminal */
+    bool is_held; /* the byte c2 was not written yet: the next byte decides whether it begins a control */
     struct bl_checksum_state *sum; /* of what was written; the caller's, NULL: not wanted */
 };
 

@@ -966,3 +966,21 @@ test_what_is_compressed_in_another_way_is_text_still() {
     expect 3 bload scan a.jsonl.bz2 b.txt.xz c.jsonl --tokenizer bytes :err 'skipped a.jsonl.bz2: compressed by bzip2: unpack it first'
     err_has 'skipped b.txt.xz: compressed by xz: unpack it first' '3 files: 1 sequence of 5 steps; 2 skipped'
 }
+
+# A score of 0e400 is 0, as for tokenizers, not the product of 0 and an infinite power; and pieces of any size have a text.
+test_scores_and_pieces_of_unigram_at_their_limits() {
+    python3 - <<'END'
+import json
+pieces = {"a" * 4096: -5, "b" * 5000: -5, "cc": -1, "a": -1.5, "b": -2.0}
+marks = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": True}
+vocab = [["<unk>", "ZERO"], *map(list, pieces.items()), ["c", "ZERO"], ["\u2581", -3.0]]
+model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False}
+tokenizer = {"version": "1.0", "added_tokens": [], "pre_tokenizer": marks, "decoder": marks, "model": model}
+open("tokenizer.json", "w").write(json.dumps(tokenizer).replace('"ZERO"', "0e400"))
+open("t.txt", "w").write("cc " + "a" * 4096 + "b" * 5000 + "c")
+END
+    expect 0 bload pack -q t.txt --tokenizer tokenizer.json -T longest -o d
+    is '6 6 7 1 2 6' "$(bload cat d t.txt --as ids | tr '\n' ' ' | sed 's/ $//')"
+    bload cat d t.txt --as text --tokenizer tokenizer.json >text
+    cmp text t.txt
+}

@@ -350,3 +350,20 @@ UNIT_TEST(files_are_compared_beyond_the_first_piece)
     text[234567] = 'y';
     FAILS_WITH(publish(text, size, &e), BL_EFAIL, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here");
 }
+
+/* A terminal joins the halves of a control that comes in two writes. */
+UNIT_TEST(a_control_is_masked_wherever_a_write_ends)
+{
+    static const char text[] = "a\xc2\x9bm \xc2\xa9 \xc2\xc2\x85 \x1b[m\xc2";
+    static const char expected[] = "a\\xC2\\x9Bm \xc2\xa9 \xc2\\xC2\\x85 \\x1B[m\xc2";
+    for (size_t first = 0; first < sizeof text; first++) {
+        struct bl_output out;
+        ck_assert_int_eq(bl_output_open(&out, "screen", &e), BL_OK);
+        out.escapes = true;
+        ck_assert_int_eq(bl_output_write(&out, text, first, &e), BL_OK);
+        ck_assert_int_eq(bl_output_flush(&out, &e), BL_OK);
+        ck_assert_int_eq(bl_output_write(&out, text + first, sizeof text - 1 - first, &e), BL_OK);
+        ck_assert_int_eq(bl_output_commit(&out, &e), BL_OK);
+        ck_assert_str_eq(content("screen"), expected);
+    }
+}

@@ -56,17 +56,22 @@ static void texts_set_added(struct bl_detokenizer *d, const struct bl_added *add
  * to the root (node 0), and collects the bytes from the last to the first: the child of p by byte b is base(p) ^ b. */
 static void texts_set_pieces(struct bl_detokenizer *d, const struct bl_trie *trie)
 {
-    uint8_t piece[4096]; /* longer pieces have no text here */
+    struct bl_buffer piece = {0};
     for (size_t i = 1; i < trie->count; i++) {
         if (trie->node[i].parent == BL_TRIE_NONE || trie->node[i].value == BL_TRIE_NONE)
             continue;
-        size_t at = sizeof piece;
-        /* A piece that does not fit ends with at = 0. */
-        for (size_t n = i; n && at; n = trie->node[n].parent)
-            piece[--at] = (uint8_t)(n ^ trie->node[trie->node[n].parent].base);
-        if (at)
-            texts_set(d, trie->node[i].value, piece + at, sizeof piece - at);
+        bl_buffer_clear(&piece);
+        for (size_t n = i; n; n = trie->node[n].parent)
+            bl_buffer_byte(&piece, (char)(n ^ trie->node[trie->node[n].parent].base));
+        for (size_t a = 0, b = piece.size; a + 1 < b; a++) {
+            char byte = piece.data[a];
+            piece.data[a] = piece.data[--b];
+            piece.data[b] = byte;
+        }
+        texts_set(d, trie->node[i].value, piece.data, piece.size);
     }
+    d->bytes.failed |= piece.failed;
+    bl_buffer_free(&piece);
 }
 
 /* Replaces the names of bytes, such as "<0x0A>", with the bytes, where the tokenizer encodes unknown characters as

@@ -237,8 +237,10 @@ static double serde_number(const char *text, size_t size)
         exponent += given > 1000 ? 1000 : given < -1000 ? -1000 : (int)given;
     }
     double number = (double)digits;
+    if (number == 0) /* also with an exponent whose power of ten is infinite */
+        exponent = 0;
     /* No double is larger than 1e308, so a division by a larger power takes several steps. */
-    for (; exponent < -308 && number != 0; exponent += 308)
+    for (; exponent < -308; exponent += 308)
         number /= 1e308;
     number = exponent < 0 ? number / power_of_ten(-exponent) : number * power_of_ten(exponent);
     return negative ? -number : number;
