@@ -23,3 +23,8 @@ __version__ = "0.2.0"
 
 __all__ = ["BaseDataset", "Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field",
            "FormatError", "IsolationError", "MissingError", "OptionError", "SamplerError", "SequenceError", "Sequences", "Source", "View", "open"]
+
+# Tracebacks, pickles and help() name these by the place from which programs import them.
+for _name in __all__:
+    if isinstance(globals()[_name], (type, type(open))):
+        globals()[_name].__module__ = __name__

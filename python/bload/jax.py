@@ -12,3 +12,5 @@ from __future__ import annotations
 from ._core.sampler import BlockSampler, EpochBlocks
 
 __all__ = ["BlockSampler", "EpochBlocks"]
+
+BlockSampler.__module__ = EpochBlocks.__module__ = __name__  # in tracebacks, pickles and help()

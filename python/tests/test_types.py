@@ -44,6 +44,17 @@ class Types(Sample):
         done = subprocess.run([sys.executable, "-c", program, self.packed("attributes")], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "S T batch_size close closed dataset epoch epochs fields manifest path sequence sequences verify world_size\n\n")
 
+    def test_places(self):
+        """Tracebacks and pickles name what is public by its public module."""
+        program = ("import pickle, sys, bload, bload.jax\n"
+                   "print({getattr(getattr(bload, name), '__module__', 'bload') for name in bload.__all__} - {'typing'}, bload.jax.EpochBlocks.__module__)\n"
+                   "blocks = bload.jax.EpochBlocks(bload.open(sys.argv[1]))\n"
+                   "print(b'_core' in pickle.dumps(blocks), len(pickle.loads(pickle.dumps(blocks))) == len(blocks.dataset))\n"
+                   "bload.open('nothing')")
+        done = subprocess.run([sys.executable, "-c", program, self.packed("attributes")], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "{'bload'} bload.jax\nFalse True\n", done.stderr)
+        self.assertIn("\nbload.MissingError: ", done.stderr)
+
     def test_old_places(self):
         """Modules that have moved give what they gave, with a warning that names the new place."""
         for name, new in ("sampler", "bload.jax"), ("errors", "in bload"):
