@@ -591,10 +591,10 @@ static json_t *json_task(const struct bl_status_stage *stage, int64_t index, con
     bl_jansson_set(&object, "finished", json_count_or_null(stage->units > 0, t->finished));
     if (t->beat) {
         json_put_beat(&object, t->beat);
-        bl_jansson_set(&object, "age", json_integer(t->age));
+        bl_jansson_set(&object, "seconds_since_update", json_integer(t->age));
         bl_jansson_set(&object, "gone", json_boolean(t->gone));
         bl_jansson_set(&object, "rate", json_real(t->rate));
-        bl_jansson_set(&object, "left", json_seconds(t->left));
+        bl_jansson_set(&object, "seconds_left", json_seconds(t->left));
     }
     return object;
 }
@@ -610,7 +610,7 @@ static json_t *json_stage(const struct bl_status_stage *stage, const char *units
         bl_jansson_set(&object, bl_task_state_name(i), json_integer(stage->in[i]));
     bl_jansson_set(&object, "rate", json_real(stage->rate));
     bl_jansson_set(&object, "rate_of", json_text_or_null(stage->rate_of));
-    bl_jansson_set(&object, "left", json_seconds(stage->left));
+    bl_jansson_set(&object, "seconds_left", json_seconds(stage->left));
     for (size_t i = 0; i < stage->count; i++)
         bl_jansson_push(&list, json_task(stage, (int64_t)i, units));
     bl_jansson_set(&object, "task", list);
@@ -623,7 +623,7 @@ int bl_status_json(const struct bl_status *s, const char *next, struct bl_buffer
     bool complete = s->at == BL_AT_END;
     json_t *object = json_object();
     bl_jansson_set(&object, "complete", json_boolean(complete));
-    bl_jansson_set(&object, "at", json_string(at[s->at]));
+    bl_jansson_set(&object, "stage", json_string(at[s->at]));
     bl_jansson_set(&object, "good", json_boolean(!bl_status_is_bad(s)));
     bl_jansson_set(&object, "next", json_text_or_null(next));
     bl_jansson_set(&object, "now", json_integer(s->now));

@@ -114,7 +114,7 @@ test_what_nobody_has_begun() {
     # 100 steps a second: 6000 of its own, and 15 blocks of 1191 / 20 for others.
     out_has 'rate        100 tokens/s, 1 min left'
     expect 0 bload status --json m
-    python3 -c 'import json, sys; assert abs(json.load(open(sys.argv[1]))["pack"]["left"] - 68.93) < 0.1' "$OUT"
+    python3 -c 'import json, sys; assert abs(json.load(open(sys.argv[1]))["pack"]["seconds_left"] - 68.93) < 0.1' "$OUT"
 }
 
 test_all_shards_are_there() {
@@ -185,12 +185,12 @@ test_json_has_every_task() {
 import json, sys
 s = json.load(open(sys.argv[1]))
 p = s["pack"]
-assert not s["complete"] and not s["good"] and s["at"] == "pack" and s["finished_blocks"] == s["finished_shards"] == 6, s
+assert not s["complete"] and not s["good"] and s["stage"] == "pack" and s["finished_blocks"] == s["finished_shards"] == 6, s
 assert (p["tasks"], p["shards"], p["done"], p["silent"], p["failed"], p["waiting"]) == (4, 20, 1, 1, 1, 1), p
 assert [t["state"] for t in p["task"]] == ["done", "silent", "waiting", "failed"], p
 assert [(t["first"], t["shards"], t["finished"]) for t in p["task"]] == [(0, 5, 5), (5, 5, 1), (10, 5, 0), (15, 5, 0)], p
 assert p["task"][3]["error"] == '"quoted" \\xFF' and p["task"][3]["status"] == 1 and p["task"][1]["status"] is None
-assert p["task"][1]["age"] >= 200 and "host" not in p["task"][2]
+assert p["task"][1]["seconds_since_update"] >= 200 and "host" not in p["task"][2]
 assert s["next"].endswith(" for I = 1-3"), s["next"]
 END
 }
