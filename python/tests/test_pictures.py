@@ -50,7 +50,7 @@ class Pictures(Sample):
         self.assertEqual(block["frames_delta"].tobytes(), Truth(path).d.block(0, "frames_delta").tobytes())
 
     def test_no_pillow(self):
-        with unittest.mock.patch("bload._core.encoding.Image", None):
+        with unittest.mock.patch.dict("sys.modules", {"PIL": None}):
             self.assertRaisesRegex(bload.DependencyError, "shard-00000000.safetensors: pictures are .*: pip install pillow, or use decode=False to get the files",
                                    bload.open(self.packed("jpeg")).__getitem__, 0)
             self.assertEqual(len(bload.open(self.packed("jpeg"), decode=False)[0]["frames_jpeg"]), 24)

@@ -40,7 +40,7 @@ class Types(Sample):
         """What a user sees of a dataset; modules that nothing local needs are not imported."""
         program = ("import sys, bload\n"
                    "print(*(name for name in dir(bload.open(sys.argv[1])) if not name.startswith('_')))\n"
-                   "print(*sorted({'fsspec', 'ssl', 'http.client', 'urllib.request', 'asyncio'} & set(sys.modules)))")
+                   "print(*sorted({'PIL', 'fsspec', 'ssl', 'http.client', 'urllib.request', 'asyncio'} & set(sys.modules)))")
         done = subprocess.run([sys.executable, "-c", program, self.packed("attributes")], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "S T batch_size close closed dataset epoch epochs fields manifest path sequence sequences verify world_size\n\n")
 

@@ -8,11 +8,6 @@ import numpy as np
 
 from .errors import DependencyError
 
-try:
-    from PIL import Image
-except ImportError:
-    Image = None  # type: ignore[assignment]
-
 RAW, JPEG, DELTA = "raw", "jpeg", "delta"
 
 
@@ -32,19 +27,21 @@ def decode_jpeg(files: Sequence[np.ndarray], shape: Tuple[int, ...]) -> np.ndarr
     Pillow decodes with the defaults of libjpeg-turbo, as libbload does. Raises ValueError if a file is damaged, and DependencyError without
     Pillow.
     """
-    if Image is None:
-        raise DependencyError("pictures are stored as JPEG files: pip install pillow, or use decode=False to get the files")
+    try:
+        from PIL import Image  # takes long to import, and few datasets need it
+    except ImportError:
+        raise DependencyError("pictures are stored as JPEG files: pip install pillow, or use decode=False to get the files") from None
     out = np.zeros((len(files), *shape), np.uint8)
     for step, file in enumerate(files):
         if len(file) > 0:
-            out[step] = decode_file(file, shape)
+            out[step] = decode_file(Image, file, shape)
     return out
 
 
-def decode_file(file: np.ndarray, shape: Tuple[int, ...]) -> Any:
-    """Return one picture, U8 [*shape]; raise ValueError if the file is damaged, or the picture has another shape."""
+def decode_file(pillow: Any, file: np.ndarray, shape: Tuple[int, ...]) -> Any:
+    """Return one picture, U8 [*shape]; raise ValueError if the file is damaged, or the picture has another shape. pillow: PIL.Image."""
     try:
-        with Image.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
+        with pillow.open(io.BytesIO(file.data), formats=("JPEG",)) as picture:
             if (picture.height, picture.width, len(picture.getbands())) == shape:  # grey pictures have two axes
                 return np.asarray(picture).reshape(shape)
     except Exception as error:  # Pillow has no common class for the errors of damaged files
