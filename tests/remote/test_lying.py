@@ -143,7 +143,7 @@ class Lies(Far):
         self.server.faults = lambda path, begin, end, number: claim if name in path else None
         done = subprocess.run([sys.executable, "-c", PROGRAM, self.url(path), self.cache], capture_output=True, text=True, timeout=60)
         said, memory = done.stdout.splitlines()
-        self.assertRegex(said, f"^Error .*{name}: there is no memory for 70368744177664 bytes")
+        self.assertRegex(said, f"^Error .*{name}: there is no memory for the 70368744177664 bytes")
         self.assertLess(int(memory), MOST)
 
     def test_claimed_shard(self):

@@ -136,7 +136,7 @@ class Views(Far):
         same(self, far.sequence(name), local.sequence(name))
         shutil.move(other, other + ".away")
         self.addCleanup(shutil.move, other + ".away", other)
-        with self.assertRaisesRegex(bload.MissingError, "not complete.*source \"packed-other\"|source \"other\""):
+        with self.assertRaisesRegex(bload.MissingError, "incomplete.*source \"packed-other\"|source \"other\""):
             self.far(view, cache=None)
 
     def test_prepared(self):

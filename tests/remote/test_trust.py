@@ -142,7 +142,7 @@ class Trust(Far):
         it is not taken for the true dataset. Blocks, epochs and single sequences."""
         true = self.noise("--compress", "zstd")
         forged = self.copy(true, "forged")
-        shard = os.path.join(forged, bload.open(forged).info.shard_name(0))
+        shard = os.path.join(forged, bload.open(forged)._info.shard_name(0))
         self.assertGreater(forge(shard, lambda content: len(content) == 30 * 768), 10)
         local = bload.open(true)
         for read in (list, lambda far: list(far.epoch(2, window=3)), lambda far: [far.sequence(row) for row in range(len(far.sequences))]):
@@ -159,7 +159,7 @@ class Trust(Far):
         """Tables of a compressed shard have no checksum of their own: they are what the index and sequences.tsv say. "lost" is a sequence
         that looks as if it had failed."""
         path = self.packed(way, "--compress", "zstd", "--shard-size", "1M", name=f"{way}-zstd-whole")
-        tables = [table for table, _, _ in bload.open(path).info.tables()]
+        tables = [table for table, _, _ in bload.open(path)._info.tables()]
         for one, other in zip(self.far(path), bload.open(path)):
             same(self, one, other)
         for table in *tables, "lost":
@@ -188,8 +188,8 @@ class Trust(Far):
         true = self.noise("--shard-size", "600K")
         forged = self.copy(true, "claims")
         options = {} if kind == "pieces" else {"cache_size": 500_000}
-        self.far(true, **options).shard(0)
-        info = bload.open(forged).info
+        self.far(true, **options)._shard(0)
+        info = bload.open(forged)._info
         shard = os.path.join(forged, info.shard_name(0))
         dataset = bload.open(forged)
         tensor = dataset._shard(0).tensors["array"]

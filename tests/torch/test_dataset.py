@@ -10,7 +10,8 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler
 
 import bload.torch
-from bload import contracts, mapping
+from bload import contracts
+from bload._core import mapping
 from bload.torch import BlockDataset, BlockSampler, RankBlockSampler, collate, tensor
 from packed import PackedTest, SEQUENCES, T, sequences_of, write_sequences
 

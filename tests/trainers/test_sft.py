@@ -30,7 +30,7 @@ class Sft(tool.Tool):
         trainer.train()
         logs = [log for log in trainer.state.log_history if "loss" in log]
         self.assertLess(float(logs[-1]["loss"]), float(logs[0]["loss"]))
-        self.assertEqual(float(logs[-1]["num_tokens"]), 2 * int(bload.open(data).index.length.sum()))
+        self.assertEqual(float(logs[-1]["num_tokens"]), 2 * int(bload.open(data)._index.length.sum()))
         batch = trainer.data_collator([rows[0]])
         starts = [k for k, position in enumerate(batch["position_ids"][0].tolist()) if position == 0]
         self.assertEqual(starts, bload.open(data)[0]["cu_seqlens"][:len(starts)].tolist())
