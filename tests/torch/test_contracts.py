@@ -259,7 +259,7 @@ class Everywhere(unittest.TestCase):
         for gone in ("cu_seqlens", "length", "num_sequences"):
             with self.assertRaisesRegex(bload.Error, gone):
                 contracts.flash_attention({name: value for name, value in batch().items() if name != gone})
-        with self.assertRaisesRegex(bload.Error, "no \"labels\": tokens, "):
+        with self.assertRaisesRegex(bload.Error, "no \"labels\"; its entries are: tokens, "):
             contracts.hugging_face(batch(), "labels")
         with self.assertRaisesRegex(bload.Error, "no field"):
             contracts.flash_attention({name: value for name, value in batch().items() if name != "tokens"})

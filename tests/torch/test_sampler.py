@@ -183,7 +183,7 @@ class Resumed(PackedTest):
                 sampler.set_epoch(epoch)
             self.assertEqual([str(one.message).partition(": ")[2] for one in told], [] if epoch == 1 else [
                 f"set_epoch({epoch}) leaves the restored position, {len(given)} blocks into epoch 1, of which the other "
-                f"{self.B - len(given)} are not read: call set_epoch(1) to go on"])
+                f"{self.B - len(given)} are not read: call set_epoch(1) to continue there"])
             self.assertTrue(all(one.filename == __file__ for one in told))
             self.assertEqual(len(sampler), left)
             self.assertEqual(len(list(sampler)), left)
@@ -231,7 +231,7 @@ class Resumed(PackedTest):
         for epoch in 0, 2:
             sampler = BlockSampler(self.blocks)
             sampler.set_epoch(epoch)
-            with self.assertWarnsRegex(UserWarning, f"set_epoch.{epoch}. was called, but the state goes on in epoch 1"):
+            with self.assertWarnsRegex(UserWarning, f"set_epoch.{epoch}. was called, but the state continues in epoch 1"):
                 sampler.load_state_dict(state)
             self.assertEqual((sampler.epoch, len(sampler)), (1, self.B - len(given)))
             list(sampler)
