@@ -128,8 +128,9 @@ static double run(struct reader *reader, int threads, enum way way)
     return started == threads ? took : -1;
 }
 
-/* Prints the rate of each way, and its share of that of memcpy. Compressed and encoded blocks cannot be mapped. */
-static void measure(struct reader *reader, int threads, int rounds)
+/* Prints the rate of each way, and its share of that of memcpy. Compressed and encoded blocks cannot be mapped. Returns
+ * 0, or -1 if blocks could not be read. */
+static int measure(struct reader *reader, int threads, int rounds)
 {
     const struct bload_counts *counts = bload_dataset_counts(reader->dataset);
     double best[WAYS] = {0}; /* seconds; 0: it failed */
@@ -151,6 +152,7 @@ static void measure(struct reader *reader, int threads, int rounds)
             printf("%-24s %8.2f GB/s, %.2f of memcpy\n", way_name[way], bytes / best[way] / 1e9,
                    best[COPY] / best[way]);
     }
+    return best[READ] > 0 ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
     if (status)
         fprintf(stderr, "measure: %s\n", reader[opened - 1].error.text);
     else
-        measure(reader, threads, rounds);
+        status = measure(reader, threads, rounds);
     for (int t = 0; t < opened; t++)
         reader_close(&reader[t]);
     return status ? 1 : 0;

@@ -27,7 +27,7 @@ struct bload_dataset {
     struct bl_blocks blocks;                            /* the dataset or view, in its present epoch */
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX]; /* [fields] names, to which the fields below point */
     struct bl_buffer value;                             /* the last result of bload_dataset_read_column */
-    /* What functions return pointers to. */
+    /* Functions return pointers to these members. */
     struct bload_counts counts;
     struct bload_field field[BL_FIELDS_MAX];             /* [fields] */
     struct bload_attribute attribute[BL_ATTRIBUTES_MAX]; /* [attributes] */
@@ -408,7 +408,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     return BL_OK;
 }
 
-/* Fills in what functions return pointers to. */
+/* Sets the counts and the imbalance, to which functions return pointers. */
 static void plan_describe(struct bload_plan *plan)
 {
     const struct bl_plan *p = &plan->plan;

@@ -60,7 +60,7 @@ class View(BaseDataset):
         self._steps = np.array([store.T for store in self._stores])
         self._sound = np.zeros(self._rows.entries, np.bool_)  # whether each entry was compared with the source's index
         openers = [store._opener(self._resident // min(self._open_shards, shards[-1])) for store in self._stores]
-        # As in Dataset; the sources use this cache instead of their own.
+        # A cache for each object, as in Dataset. The sources use it instead of their own caches.
         self._opened = functools.lru_cache(self._open_shards)(functools.partial(shard_of, self._first_shard, openers))
         self._shard = self._opened
         for store, first in zip(self._stores, self._first_shard):

@@ -80,7 +80,7 @@ BLOAD_API int64_t bload_dataset_epoch_count(const struct bload_dataset *dataset)
  * unchanged. */
 BLOAD_API int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct bload_error *error);
 
-/* What a dataset or a plan has. */
+/* The numbers of blocks, sequences and steps of a dataset or a plan. */
 struct bload_counts {
     int64_t T; /* steps per block */
     int64_t S; /* slots: the most sequences that a block has, and the size of its tables */
@@ -209,14 +209,14 @@ enum bload_fill {
     BLOAD_FILL_PAPER,       /* BLoad's rule: a uniformly random choice of those that fit */
 };
 
-/* How the number of blocks becomes a multiple of world_size * batch_size. */
+/* Selects how the planner makes the number of blocks a multiple of world_size * batch_size. */
 enum bload_remainder {
     BLOAD_REMAINDER_SPREAD = 0, /* sequences are spread over more blocks */
     BLOAD_REMAINDER_PAD,        /* empty blocks follow at the end */
     BLOAD_REMAINDER_DROP,       /* the emptiest blocks are dropped */
 };
 
-/* What happens to a sequence that is longer than T. */
+/* Selects what the planner does with a sequence that is longer than T. */
 enum bload_oversize {
     BLOAD_OVERSIZE_ERROR = 0, /* bload_plan_make fails */
     BLOAD_OVERSIZE_SPLIT,     /* it is cut into pieces of T steps; no step is lost */
@@ -224,7 +224,7 @@ enum bload_oversize {
     BLOAD_OVERSIZE_DROP,      /* it is in no block */
 };
 
-/* Where ranks wait for each other. */
+/* Selects the synchronization points, at which ranks wait for each other. */
 enum bload_sync {
     BLOAD_SYNC_MICRO = 0, /* after every micro-batch */
     BLOAD_SYNC_STEP,      /* after every optimizer step, which has `accumulate` micro-batches */
@@ -238,7 +238,7 @@ struct bload_max_column {
     const double *value; /* [count] of each sequence, 0 to max; a piece has the share of its steps */
 };
 
-/* How to plan. Set size, and of the other members those that differ from 0, the default of each:
+/* The options of a plan. Set size, and every other member that shall not have its default, which is 0:
  *
  *     struct bload_plan_options options = {.size = sizeof options, .T = 128, .seed = 1};
  *
@@ -292,7 +292,7 @@ BLOAD_API void bload_plan_free(struct bload_plan *plan);
 /* Returns the counts, which are valid as long as the plan. */
 BLOAD_API const struct bload_counts *bload_plan_counts(const struct bload_plan *plan);
 
-/* How evenly a plan loads the ranks. All members are 0 for one rank. */
+/* Measures of how evenly a plan loads the ranks. All members are 0 for one rank. */
 struct bload_imbalance {
     double imbalance;        /* sum over synchronization points of the highest cost of a rank, divided by the sum of the
                                 mean costs, minus 1: the share of time that ranks wait */
