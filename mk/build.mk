@@ -116,10 +116,11 @@ build/$(SONAME): build/libbload.o src/bload.map
 	$(Q)$(CC) -shared -pthread $(HARDENING_LDFLAGS) $(LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script=src/bload.map -Wl,-z,defs -Wl,--as-needed -o $@ $< $(ALL_LIBS)
 	@ln -sf $(SONAME) build/libbload.so
 
-# The interface that lint compares with. Written anew when SONAME changes, and, of functions and members that were added, at a release.
+# The interface with which lint compares. Write it anew when SONAME changes, and at a release that adds functions or members.
 .PHONY: abi
 abi: build/$(SONAME)
-	$(Q)mkdir -p packaging/abi && rm -f packaging/abi/*.abi && scripts/abi.sh $< >packaging/abi/$(SONAME).abi
+	$(Q)scripts/abi.sh $< >build/interface.abi
+	$(Q)mkdir -p packaging/abi && rm -f packaging/abi/*.abi && mv build/interface.abi packaging/abi/$(SONAME).abi
 
 build/bload.pc.values: FORCE
 	$(call remember,$(VERSION) $(PREFIX) $(LIBDIR) $(INCLUDEDIR))
