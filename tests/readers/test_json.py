@@ -13,20 +13,31 @@ import tool
 
 FOLDER = os.path.join(tool.ROOT, "docs/json")
 SCHEMAS = {os.path.basename(path): json.loads(tool.text(path)) for path in glob.glob(os.path.join(FOLDER, "*.json"))}
-REGISTRY = referencing.Registry().with_resources((name, referencing.Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
 
 
 def closed(schema):
-    """The schema, with no members but those that it names; docs/json leaves room for those of later versions."""
+    """The schema, whose objects have no members but those that it names; docs/json leaves room for those of later versions.
+
+    The members of an object may be named by several schemas, in allOf and by reference, so "unevaluatedProperties" is what closes it, and
+    the schemas in allOf stay open.
+    """
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    out = {key: {name: closed(one) for name, one in value.items()} if key in ("properties", "$defs") else closed(value)
-           for key, value in schema.items()}
-    if "properties" in schema and "additionalProperties" not in schema and "allOf" not in schema:
-        out["additionalProperties"] = False
+    out = {**inside(schema)}
+    if "properties" in schema and "additionalProperties" not in schema or "$ref" in schema:
+        out["unevaluatedProperties"] = False
     return out
+
+
+def inside(schema):
+    """The schema with its parts closed, and itself open."""
+    return {key: value if key == "allOf" else {name: closed(one) for name, one in value.items()} if key == "properties" else
+            {name: inside(one) for name, one in value.items()} if key == "$defs" else closed(value) for key, value in schema.items()}
+
+
+REGISTRY = referencing.Registry().with_resources((name, referencing.Resource.from_contents(inside(schema))) for name, schema in SCHEMAS.items())
 
 
 # Each in the order in which it is run: the schema, the status, and the command, whose words have no spaces. "FILE:" instead of a command:
@@ -88,8 +99,7 @@ class Json(tool.Tool):
         tool.write(os.path.join(cls.directory, "texts.jsonl"), "".join(json.dumps({"text": "word " * n}) + "\n" for n in range(1, 40)))
 
     def check(self, name, value, what):
-        schema = {**closed(SCHEMAS[name + ".json"]), "unevaluatedProperties": False}
-        # References lead to the open schemas; what they say is not said twice.
+        schema = {**inside(SCHEMAS[name + ".json"]), "unevaluatedProperties": False}
         for error in jsonschema.Draft202012Validator(schema, registry=REGISTRY).iter_errors(value):
             self.fail(f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message[:400]}")
 
@@ -99,6 +109,19 @@ class Json(tool.Tool):
             with self.subTest(name):
                 jsonschema.Draft202012Validator.check_schema(schema)
                 self.assertEqual(schema["$id"], name)
+
+    def test_unknown_members_are_found(self):
+        """At the top, and in an object behind a reference."""
+        tool.write(self.path("lengths"), "5\n3\n8\n")
+        text, _ = self.bload("compare", "--lengths", self.path("lengths"), "-T", "8", "--json")
+        for place in (), ("rows", 0):
+            value = json.loads(text)
+            found = value
+            for step in place:
+                found = found[step]
+            found["unknown"] = 1
+            self.assertRaises(AssertionError, self.check, "compare", value, "changed")
+        self.check("compare", json.loads(text), "unchanged")
 
     def test_every_output_has_the_form_that_is_documented(self):
         self.prepare()
