@@ -21,13 +21,15 @@
 /* A request: a piece of one sequence that a reader is to read. */
 
 struct bl_request {
-    struct bl_row row;      /* as the scan has made it; path can be opened */
-    int64_t sequence;       /* the number of that row in the table */
-    int64_t source_start;   /* the first step to read */
-    int64_t steps;          /* their number; source_start + steps <= row.length, or followed */
-    uint8_t *const *out;    /* for each field: steps * bl_field_step_bytes bytes, all of them to be written */
-    double *times;          /* [steps], or NULL: when each step begins (bl_kind_read.times). Written by the kind whose
-                               sequence it is, read by kinds that follow it */
+    struct bl_row row;    /* as the scan has made it; path can be opened */
+    int64_t sequence;     /* the number of that row in the table */
+    int64_t source_start; /* the first step to read */
+    int64_t steps;        /* their number; source_start + steps <= row.length, or followed */
+    uint8_t *const *out;  /* for each field: steps * bl_field_step_bytes bytes, all of them to be written */
+    const int64_t *own;   /* [fields] of own fields, the steps to write instead: all of the sequence, or 0. NULL: there
+                             are no own fields */
+    double *times;        /* [steps], or NULL: when each step begins (bl_kind_read.times). Written by the kind whose
+                             sequence it is, read by kinds that follow it */
     struct bl_meter *meter; /* counts steps that are read, or NULL */
     const struct bl_shared_memory
         *memory;      /* that out lies in, for processes of other kinds; or NULL: out is this process's */
