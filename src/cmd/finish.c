@@ -52,7 +52,7 @@ static int finish_load(struct finishing *f, struct bl_error *e)
     BL_TRY(bl_sequences_open(&f->table, &path, 1, false, e));
     BL_TRY(bl_table_checksum_compare(&f->table, f->table_checksum, e));
     BL_TRY(bl_saved_plan_load(&f->state, &f->plan, &plan_info, f->manifest.format.T, f->table.length, f->table.count,
-                              &found, e));
+                              NULL, &found, e));
     if (!found)
         return bl_error_set(e, BL_EFAIL,
                             "%s was begun by bload pack without --task: run that command again to finish it", f->dir);

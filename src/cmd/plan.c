@@ -25,6 +25,7 @@
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "run/plan.h"
+#include "plan/capacity.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
@@ -188,6 +189,7 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
     bl_plan_columns_set(&p->options, t->group, t->number);
     BL_TRY(bl_table_lengths_resolve(t, &p->options, e));
     BL_TRY(bl_table_lengths_check(t, &p->options, e));
+    BL_TRY(bl_capacities_find(&p->options, t->length, t->count, e));
     BL_TRY(bl_planner_make(&p->planner, t->length, t->count, &p->options, e));
     for (int64_t k = 0; !equal && k < p->epochs && p->epochs > 1 && !code; k++) {
         bl_plan_free(&p->plan);

@@ -132,6 +132,37 @@ static int plan_check_block(struct check *c, size_t b)
     return BL_OK;
 }
 
+/* Checks that the steps of own fields in block b keep to the capacities, and counts them. A sequence without a piece in
+ * the block adds nothing. */
+static int plan_check_own(struct check *c, size_t b)
+{
+    struct bl_plan *plan = c->plan;
+    for (int f = 0; f < plan->own.count; f++) {
+        struct bl_plan_own_field *field = &plan->own.field[f];
+        int64_t steps = 0;
+        for (size_t p = (size_t)plan->block_ptr[b]; p < (size_t)plan->block_ptr[b + 1]; p++) {
+            double length = field->length ? field->length[plan->sequence[p]] : field->piece[p];
+            if (!(length >= 0 && length <= BL_T_MAX && length == (double)(int64_t)length))
+                return bl_error_set(c->e, BL_EFAIL, "sequence %u has %g steps of %s: not a number of steps",
+                                    (unsigned)plan->sequence[p], length, field->name);
+            int64_t own = bl_plan_own_length(plan, f, p), all = plan_source_start(plan, p) ? 0 : (int64_t)length;
+            if (own != all)
+                return bl_error_set(c->e, BL_EFAIL,
+                                    "block %zu: a piece of sequence %u has %lld steps of %s, but the sequence has %lld "
+                                    "for it",
+                                    b, (unsigned)plan->sequence[p], (long long)own, field->name, (long long)all);
+            steps += own;
+            if (steps > (field->capacity ? field->capacity : BL_T_MAX))
+                return bl_error_set(c->e, BL_EFAIL,
+                                    "block %zu has more than %lld steps of %s, the capacity of that field", b,
+                                    (long long)(field->capacity ? field->capacity : BL_T_MAX), field->name);
+        }
+        field->steps += steps;
+        field->highest = steps > field->highest ? steps : field->highest;
+    }
+    return BL_OK;
+}
+
 /* Checks all blocks in one pass. The bitmap takes one bit a sequence and lives for this pass alone. */
 static int plan_check_blocks(struct check *c)
 {
@@ -141,8 +172,18 @@ static int plan_check_blocks(struct check *c)
     int code = BL_OK;
     c->plan->max_sequences = 0;
     c->shortest = BL_T_MAX;
-    for (size_t b = 0; !code && b < c->plan->blocks; b++)
+    for (int f = 0; f < c->plan->own.count; f++)
+        c->plan->own.field[f].steps = c->plan->own.field[f].highest = 0;
+    for (size_t b = 0; !code && b < c->plan->blocks; b++) {
         code = plan_check_block(c, b);
+        if (!code)
+            code = plan_check_own(c, b);
+    }
+    for (int f = 0; f < c->plan->own.count; f++) {
+        struct bl_plan_own_field *field = &c->plan->own.field[f];
+        int64_t least = field->highest ? field->highest : 1;
+        field->capacity = field->capacity ? field->capacity : least;
+    }
     free(c->seen);
     return code;
 }

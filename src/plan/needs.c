@@ -208,7 +208,9 @@ void bl_needs_find_over(struct bl_needs_over *over, const int64_t *length, size_
         const struct bl_plan_column *column = &o->max_column.each[c];
         for (size_t i = 0; i < count; i++) {
             if (length[i] < 1 || length[i] < o->min_length || length[i] > longest ||
-                !(column->value[i] > column->max) || (over->column && over->column != column))
+                !(column->value[i] > column->max) || (over->column && over->column != column) ||
+                (column->is_field &&
+                 (!(column->max > 0) || o->oversize == BL_OVERSIZE_DROP || o->strategy == BL_STRATEGY_STORE)))
                 continue;
             over->first = over->count++ ? over->first : i;
             over->column = column;

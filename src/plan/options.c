@@ -218,12 +218,61 @@ static bool max_column_parse(const struct bl_option *option, const char *text, v
     }
 }
 
+/* The columns of own fields, which bl_plan_columns_set has added, are those of --capacity. */
 static void max_column_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     const struct bl_plan_columns *columns = value;
     (void)option;
-    for (int i = 0; i < columns->count; i++)
+    for (int i = 0; i < columns->count && !columns->each[i].is_field; i++)
         bl_buffer_printf(out, "%s%s=%.17g", i ? "," : "", columns->each[i].name, columns->each[i].max);
+}
+
+/* Parses the "NAME=N" or "NAME=auto" that ends at `end`. The name becomes that of the column, NAME.length. */
+static bool plan_parse_capacity(const char *text, const char *end, struct bl_plan_column *column)
+{
+    static const char suffix[] = BL_PLAN_OWN_SUFFIX;
+    const char *equals = memrchr(text, '=', (size_t)(end - text));
+    int64_t capacity = 0;
+    if (!equals || equals == text || equals - text >= BL_PLAN_OWN_NAME_SIZE)
+        return false;
+    size_t size = (size_t)(end - equals) - 1;
+    bool is_auto = size == strlen("auto") && memcmp(equals + 1, "auto", size) == 0;
+    if (!is_auto && !bl_text_to_int(equals + 1, size, 1, BL_T_MAX, &capacity))
+        return false;
+    *column = (struct bl_plan_column){.max = (double)capacity, .is_field = true};
+    memcpy(column->name, text, (size_t)(equals - text));
+    memcpy(column->name + (equals - text), suffix, sizeof suffix);
+    return true;
+}
+
+/* Parses capacities with commas between them, and adds them to those of earlier flags. */
+static bool capacity_parse(const struct bl_option *option, const char *text, void *value)
+{
+    struct bl_plan_columns *columns = value;
+    (void)option;
+    for (;;) {
+        const char *end = strchrnul(text, ',');
+        if (columns->count == BL_PLAN_COLUMNS_MAX || !plan_parse_capacity(text, end, &columns->each[columns->count]))
+            return false;
+        columns->count++;
+        if (!*end)
+            return true;
+        text = end + 1;
+    }
+}
+
+static void capacity_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const struct bl_plan_columns *columns = value;
+    (void)option;
+    for (int i = 0; i < columns->count; i++) {
+        const struct bl_plan_column *column = &columns->each[i];
+        bl_buffer_printf(out, "%s%.*s=", i ? "," : "", bl_plan_column_field_size(column), column->name);
+        if (column->max > 0)
+            bl_buffer_printf(out, "%.0f", column->max);
+        else
+            bl_buffer_text(out, "auto");
+    }
 }
 
 /* An empty text has no columns; max_column_parse alone would refuse it, as a flag without a value. */
@@ -259,6 +308,10 @@ static const struct bl_option_type percent = {"N%", percent_parse, percent_forma
 static const struct bl_option_type max_column = {
     "COLUMN=MAX", max_column_parse, max_column_format,
     "the name of a column, = and a number above 0, such as images=8; for 8 columns at most"};
+static const struct bl_option_type capacity = {
+    "NAME=N|auto", capacity_parse, capacity_format,
+    "the name of a field, = and a number of steps from 1 to 2147483647 or \"auto\", such as text=512; for 8 fields at "
+    "most"};
 static const struct bl_option_type cost = {
     "ALPHA,BETA|COLUMN", cost_parse, cost_format,
     "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
@@ -327,6 +380,10 @@ const struct bl_option bl_plan_option_table[] = {
                      "maximum of the sum of a column of the table over the sequences of a block; may be given again, "
                      "for another column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
+    BL_OPTION_CUSTOM("capacity", &capacity, struct bl_plan_columns, struct bl_plan_options, capacity, BL_AFFECTS_PLAN,
+                     "the most steps that a block has of a field with steps of its own; auto: as few as need no more "
+                     "blocks; may be given again, for another field",
+                     .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block|store"),
     /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
@@ -414,11 +471,20 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
 static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
 {
     const struct bl_plan_columns *columns = &o->max_column;
-    if (columns->count < 0 || columns->count > BL_PLAN_COLUMNS_MAX)
-        return bl_error_set(e, BL_EUSAGE, "%d columns have a maximum: at most %d can", columns->count,
-                            BL_PLAN_COLUMNS_MAX);
+    int fields = 0;
+    for (int i = 0; i < columns->count && i < BL_PLAN_COLUMNS_MAX; i++)
+        fields += columns->each[i].is_field;
+    int count = columns->count + (o->capacity.count > fields ? o->capacity.count - fields : 0);
+    if (count < 0 || count > BL_PLAN_COLUMNS_MAX)
+        return bl_error_set(e, BL_EUSAGE, "%d columns have a maximum: at most %d can", count, BL_PLAN_COLUMNS_MAX);
     for (int i = 0; i < columns->count; i++) {
         const struct bl_plan_column *column = &columns->each[i];
+        /* A store has no maxima: a capacity says only that the field exists. */
+        if (column->is_field && o->strategy == BL_STRATEGY_STORE)
+            continue;
+        if (column->is_field && column->value && o->strategy != BL_STRATEGY_BLOCK)
+            return bl_error_set(e, BL_EUSAGE, "fields with steps of their own (%s) need --strategy block or store",
+                                column->name);
         /* The comparison is written so that a NaN fails, too. */
         if (!(column->max > 0) || isinf(column->max))
             return bl_error_set(e, BL_EUSAGE, "--max-column %s=%g: a maximum is a number above 0", column->name,
@@ -467,7 +533,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
                   {"spare", o->spare > 0},
                   {"align", o->align > 1},
                   {"max-sequences", o->max_sequences > 0},
-                  {"max-column", o->max_column.count > 0},
+                  {"max-column", o->max_column.count > 0 && !o->max_column.each[0].is_field},
                   {"group-by", o->group != NULL}};
     if (o->strategy != BL_STRATEGY_STORE)
         return o->T != BL_T_AUTO ? BL_OK

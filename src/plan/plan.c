@@ -13,6 +13,8 @@ void bl_plan_free(struct bl_plan *plan)
     free(plan->sequence);
     free(plan->length);
     free(plan->source_start);
+    for (int f = 0; f < plan->own.count; f++)
+        free(plan->own.field[f].piece);
     *plan = (struct bl_plan){0};
 }
 

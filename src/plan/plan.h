@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/vector.h"
@@ -65,8 +66,33 @@ struct bl_plan_columns {
         char name[BL_PLAN_COLUMN_SIZE];
         double max;          /* of a block's sum; more than 0 */
         const double *value; /* [count] of the sequences, at least 0 */
+        bool is_field;       /* the column is FIELD.length, the steps of a field with steps of its own, and max is the
+                                capacity of that field; 0: to be found (plan/capacity.h) */
     } each[BL_PLAN_COLUMNS_MAX];
     int count;
+};
+
+#define BL_PLAN_OWN_SUFFIX ".length" /* of the column of a field with steps of its own */
+#define BL_PLAN_OWN_NAME_SIZE 48     /* bytes of the name of such a field, with its NUL */
+
+/* Returns the bytes of the field's name in the name of its column. */
+static inline int bl_plan_column_field_size(const struct bl_plan_column *column)
+{
+    return (int)(strlen(column->name) - strlen(BL_PLAN_OWN_SUFFIX));
+}
+
+/* The fields with steps of their own, in the order of the dataset's fields. The own steps of a block lie one after the
+ * other, in the order of its pieces. */
+struct bl_plan_own {
+    int count;
+    struct bl_plan_own_field {
+        char name[BL_PLAN_OWN_NAME_SIZE];
+        int64_t capacity;     /* the most steps in a block; 0: as many as the fullest block has, which a check sets */
+        const double *length; /* [count] steps of each sequence: whole numbers. The caller's; NULL: not known */
+        int32_t *piece;       /* [P] steps of each piece, owned; NULL: they follow from length */
+        int64_t steps;        /* in all blocks; set by a check of the plan, as is highest */
+        int64_t highest;      /* steps in the fullest block */
+    } field[BL_PLAN_COLUMNS_MAX];
 };
 
 /* The options of a plan; together with the lengths, they determine it. The pointers are the caller's. */
@@ -96,7 +122,8 @@ struct bl_plan_options {
     int64_t accumulate;                /* micro-batches per optimizer step; 1 */
     enum bl_sync sync;                 /* whether ranks wait after every micro-batch, or after every optimizer step */
     const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
-    struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL */
+    struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL; bl_plan_columns_set adds those of capacity */
+    struct bl_plan_columns capacity;   /* of the fields with steps of their own; BLOCK with BL_FILL_OPTIMAL, STORE */
 };
 
 /* How even the ranks and the steps of a plan are, measured by the costs of the blocks. A wait is the work between two
@@ -137,6 +164,7 @@ struct bl_plan {
     int64_t dropped;       /* sequences without a placed step */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: most pieces in a block */
+    struct bl_plan_own own;
     struct bl_plan_balance balance;
     struct bl_plan_filled {
         double mean, highest;      /* sums of a block, as parts of the maximum */
@@ -171,6 +199,15 @@ struct bl_plan_oversize {
 void bl_plan_find_oversize(struct bl_plan_oversize *over, const int64_t *length, size_t count,
                            const struct bl_plan_options *options, int64_t T);
 
+/* Sets the fields with steps of their own, by the columns in options->max_column. In a store, and where a capacity is
+ * to be found, the capacity is 0. */
+void bl_plan_own_set(struct bl_plan_own *own, const struct bl_plan_options *options);
+
+/* Finds the sequences longer than T that options would cut, and that have steps of an own field. The count is that of
+ * sequences and such fields. */
+void bl_plan_find_uncuttable(struct bl_plan_oversize *over, const int64_t *length, size_t count,
+                             const struct bl_plan_options *options, int64_t T);
+
 /* Returns whether a piece of a checked plan is not a whole sequence. */
 static inline bool bl_plan_has_parts(const struct bl_plan *plan)
 {
@@ -181,6 +218,17 @@ static inline bool bl_plan_has_parts(const struct bl_plan *plan)
 static inline int64_t bl_plan_piece_length(const struct bl_plan *plan, const int64_t *length, size_t p)
 {
     return plan->length ? plan->length[p] : length[plan->sequence[p]];
+}
+
+/* Returns how many steps of own field f piece p has: all of its sequence if the piece begins the sequence, otherwise
+ * none. */
+static inline int64_t bl_plan_own_length(const struct bl_plan *plan, int f, size_t p)
+{
+    const struct bl_plan_own_field *field = &plan->own.field[f];
+    bool begins = !plan->source_start || !plan->source_start[p];
+    if (field->piece)
+        return field->piece[p];
+    return begins ? (int64_t)field->length[plan->sequence[p]] : 0;
 }
 
 /* Prefetches the length of a later piece, for a loop that calls it for each piece p in turn: lengths are read in random

@@ -102,11 +102,50 @@ static int planner_fill(struct bl_planner *p, struct bl_error *e)
     return code;
 }
 
-/* Checks that no sequence is longer than T unless --oversize handles it. BL_EFAIL names the first one. */
+void bl_plan_own_set(struct bl_plan_own *own, const struct bl_plan_options *options)
+{
+    own->count = 0;
+    for (int c = 0; c < options->max_column.count; c++) {
+        const struct bl_plan_column *column = &options->max_column.each[c];
+        if (!column->is_field)
+            continue;
+        struct bl_plan_own_field *field = &own->field[own->count++];
+        *field = (struct bl_plan_own_field){
+            .capacity = options->strategy == BL_STRATEGY_STORE ? 0 : (int64_t)column->max, .length = column->value};
+        memcpy(field->name, column->name, (size_t)bl_plan_column_field_size(column));
+    }
+}
+
+void bl_plan_find_uncuttable(struct bl_plan_oversize *over, const int64_t *length, size_t count,
+                             const struct bl_plan_options *options, int64_t T)
+{
+    enum bl_cut cut = bl_strategies[options->strategy]->cut(options);
+    int64_t max_length = options->max_length ? options->max_length : INT64_MAX;
+    *over = (struct bl_plan_oversize){0};
+    for (int c = 0; c < options->max_column.count && (cut == BL_CUT_SPLIT || cut == BL_CUT_HEAD); c++) {
+        const struct bl_plan_column *column = &options->max_column.each[c];
+        for (size_t i = count; i-- > 0 && column->is_field;) {
+            if (length[i] <= T || length[i] < options->min_length || length[i] > max_length || column->value[i] <= 0)
+                continue;
+            over->count++;
+            over->first = i;
+            over->longest = length[i] > over->longest ? length[i] : over->longest;
+        }
+    }
+}
+
+/* Checks that no sequence is longer than T unless --oversize handles it, and that a sequence with steps of its own is
+ * not cut. BL_EFAIL names the first one. */
 static int planner_check_oversize(const struct bl_planner *p, struct bl_error *e)
 {
     const struct bl_plan_options *o = &p->options;
     struct bl_plan_oversize over;
+    bl_plan_find_uncuttable(&over, p->length, p->count, o, p->counts.T);
+    if (over.count)
+        return bl_error_set(e, BL_EFAIL,
+                            "sequence %zu has %lld steps, more than T = %lld, and a field with steps of its own: it "
+                            "cannot be cut; use a larger T, or --oversize drop",
+                            over.first, (long long)p->length[over.first], (long long)p->counts.T);
     if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR ||
         p->counts.longest <= p->counts.T)
         return BL_OK;
@@ -131,6 +170,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = bl_capacity_resolve(counts, length, count, options, e);
     if (code)
         goto out;
+    bl_plan_own_set(&counts->own, &p->options); /* every plan has the same */
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
@@ -174,7 +214,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     counts->repeated = p->pieces.repeated;
     counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
     code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
-    if (!code)
+    if (!code && !bl_strategies[o->strategy]->is_kept) /* a store has no maxima */
         code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
     if (!code)
         code = planner_fill(p, e);
@@ -303,7 +343,9 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     /* The fills differ in what they can limit: only the optimal one moves sequences between blocks by several
      * maxima. */
     if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
-        return bl_error_set(e, BL_EUSAGE, "--max-column needs --fill optimal, not %s", bl_fill_names[p->options.fill]);
+        return bl_error_set(e, BL_EUSAGE, "%s needs --fill optimal, not %s",
+                            p->counts.own.count ? "a field with steps of its own" : "--max-column",
+                            bl_fill_names[p->options.fill]);
     /* The seed of each subproblem differs by a multiple of 2^64 / golden ratio, so that equal groups are drawn
      * differently. */
     int code = bl_draft_make(d, p->pieces.count, e);

@@ -16,15 +16,27 @@ struct rule {
     enum bl_cut cut;
     int64_t shortest, longest; /* other lengths are dropped */
     int64_t T;
-    int64_t overlap; /* BL_CUT_SPLIT: below T; otherwise 0 */
-    int64_t taken;   /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
+    int64_t overlap;                       /* BL_CUT_SPLIT: below T; otherwise 0 */
+    int64_t taken;                         /* BL_CUT_ROWS: steps of the present row, less than T; otherwise 0 */
+    const struct bl_plan_columns *columns; /* whose capacities drop sequences; NULL: none do */
 };
 
-/* Returns the number of pieces of a sequence; 0: it is dropped or empty. */
-static int64_t rule_count_pieces(const struct rule *rule, int64_t length)
+/* Returns whether sequence i has more steps of some own field than a block may have, and the rule drops it then. */
+static bool rule_drops(const struct rule *rule, size_t i)
+{
+    for (int c = 0; rule->columns && c < rule->columns->count; c++) {
+        const struct bl_plan_column *column = &rule->columns->each[c];
+        if (column->is_field && column->max > 0 && column->value[i] > column->max)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the number of pieces of sequence i; 0: it is dropped or empty. */
+static int64_t rule_count_pieces(const struct rule *rule, size_t i, int64_t length)
 {
     int64_t T = rule->T;
-    if (length < rule->shortest || length > rule->longest)
+    if (length < rule->shortest || length > rule->longest || rule_drops(rule, i))
         return 0;
     switch (rule->cut) {
     case BL_CUT_SPLIT:
@@ -50,16 +62,17 @@ static void rule_advance(struct rule *rule, int64_t length, int64_t n)
         rule->taken = (rule->taken + length % rule->T) % rule->T;
 }
 
-/* Sets the counts of *p. *needs_cutting: whether a sequence is cut, so that the arrays are needed. BL_EFAIL: more
- * pieces than a plan can hold. */
+/* Sets the counts of *p. *needs_cutting: whether a sequence is cut, or dropped by a capacity, so that the arrays are
+ * needed. BL_EFAIL: more pieces than a plan can hold. */
 static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *needs_cutting, struct bl_error *e)
 {
     struct rule r = *rule;
     const bool is_whole = r.cut == BL_CUT_SPLIT || r.cut == BL_CUT_ROWS; /* every step is in a piece */
     size_t count = 0, dropped = 0, cut = 0;
+    bool by_capacity = false; /* a range of lengths alone does not tell which sequences are dropped */
     int64_t steps = 0, repeated = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length);
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, i, length);
         /* The limit is tested before the sum, so count cannot overflow. */
         if (n > (int64_t)(BL_SEQUENCES_MAX - count))
             return bl_error_set(e, BL_EFAIL, "more than %lld pieces of %lld steps: choose a larger T%s",
@@ -67,6 +80,7 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
         bool whole = n == 1 && length <= r.T;
         count += (size_t)n;
         dropped += n == 0 && length > 0;
+        by_capacity |= n == 0 && length > 0 && rule_drops(&r, i);
         cut += n > 0 && !whole;
         steps += whole || (is_whole && n > 0) ? length : n * r.T;
         repeated += n > 1 ? (n - 1) * r.overlap : 0;
@@ -78,7 +92,7 @@ static int pieces_survey(struct bl_pieces *p, const struct rule *rule, bool *nee
     p->cut = r.cut == BL_CUT_ROWS ? 0 : (int64_t)cut;
     p->steps = steps + repeated;
     p->repeated = repeated;
-    *needs_cutting = cut > 0;
+    *needs_cutting = cut > 0 || by_capacity;
     return BL_OK;
 }
 
@@ -99,7 +113,7 @@ static void pieces_cut(struct bl_pieces *p, const struct rule *rule)
     struct rule r = *rule;
     size_t next = 0;
     for (size_t i = 0; i < p->lengths.count; i++) {
-        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, length), start = 0, room = r.T - r.taken;
+        int64_t length = p->lengths.length[i], n = rule_count_pieces(&r, i, length), start = 0, room = r.T - r.taken;
         for (int64_t k = 0; k < n; k++, next++, room = r.T) {
             p->sequence[next] = (uint32_t)i;
             p->length[next] = length - start < room ? length - start : room;
@@ -122,7 +136,9 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
     /* A clip has T steps, so shorter sequences are dropped. */
     if (clips && shortest < T)
         shortest = T;
-    struct rule rule = {cut, shortest, longest, T, counts->overlap, 0};
+    struct rule rule = {.cut = cut, .shortest = shortest, .longest = longest, .T = T, .overlap = counts->overlap};
+    for (int c = 0; c < options->max_column.count && options->oversize == BL_OVERSIZE_DROP; c++)
+        rule.columns = options->max_column.each[c].is_field ? &options->max_column : rule.columns;
     *pieces = (struct bl_pieces){.group = options->group,
                                  .is_random = cut == BL_CUT_CLIP,
                                  .lengths = {.length = length,
@@ -132,7 +148,8 @@ int bl_pieces_make(struct bl_pieces *pieces, const int64_t *length, size_t count
                                              .unit = 1,
                                              .cap = T}};
     /* Usually nothing is cut or dropped: then the counts are known, and no loop is needed. */
-    if (!clips && cut != BL_CUT_ROWS && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T) {
+    if (!clips && cut != BL_CUT_ROWS && shortest == 1 && counts->longest <= rule.longest && counts->longest <= T &&
+        !rule.columns) {
         pieces->count = (size_t)counts->sequences; /* all sequences, uncut */
         pieces->steps = counts->steps;
         return BL_OK;

@@ -17,6 +17,7 @@
 #include "kind/kind.h"
 #include "kind/kinds.h"
 #include "run/packing.h"
+#include "plan/capacity.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
 #include "plan/planner.h"
@@ -74,7 +75,15 @@ static int table_lengths_check_columns(const struct bl_sequences *t, const struc
     if (bl_strategies[o->strategy]->is_clipped)
         return BL_OK;
     bl_needs_find_over(&over, t->length, t->count, o);
-    if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
+    bool is_read = over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK;
+    if (is_read && over.column->is_field)
+        code =
+            bl_error_set(e, BL_EFAIL,
+                         "%s (sequence %zu) alone has %.0f steps of the field %.*s, more than its capacity, %.0f (too "
+                         "many: %zu): use a larger --capacity, or --oversize drop",
+                         text.row.id, over.first, over.column->value[over.first],
+                         bl_plan_column_field_size(over.column), over.column->name, over.column->max, over.count);
+    else if (is_read)
         code = bl_error_set(e, BL_EUSAGE,
                             "%s (sequence %zu) alone has %.15g %s, more than --max-column %s=%.15g (too much: %zu)",
                             text.row.id, over.first, over.column->value[over.first], over.column->name,
@@ -87,14 +96,23 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
 {
     struct bl_row_reader text = {0};
     struct bl_plan_oversize over;
+    struct bl_error unread = {
+        0}; /* standard input cannot be read again: then the error of the planner has only the number */
+    int code = BL_OK;
     BL_TRY(table_lengths_check_columns(t, o, e));
+    bl_plan_find_uncuttable(&over, t->length, t->count, o, o->T);
+    if (o->T && over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
+                            ", and a field with steps of its own: it cannot be cut; use a larger T, or --oversize drop",
+                            text.row.id, over.first, t->length[over.first], o->T);
+    bl_row_reader_free(&text);
+    if (code)
+        return code;
     if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
         !t->offset)
         return BL_OK;
     bl_plan_find_oversize(&over, t->length, t->count, o, o->T);
-    struct bl_error unread = {
-        0}; /* standard input cannot be read again: then the error of the planner has only the number */
-    int code = BL_OK;
     if (over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK)
         code = bl_error_set(e, BL_EFAIL,
                             "%s (sequence %zu) has %" PRId64 " steps, more than T = %" PRId64
@@ -173,9 +191,11 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
     struct bl_plan_info its = {0};
     int64_t T;
     bool binary = bl_path_has_suffix(p->request.plan, ".safetensors");
+    struct bl_plan_own own;
+    bl_plan_own_set(&own, options);
     BL_TRY(bl_plan_T(&T, t->length, t->count, options, e));
-    BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &its, e)
-                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, t->length,
+    BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &own, &its, e)
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, &own, t->length,
                                        t->count, e));
     int code = BL_OK;
     if (!its.blocks) {
@@ -380,6 +400,7 @@ static int plan_compute(void *packing, struct bl_error *e)
 {
     struct bl_packing *p = packing;
     const struct bl_sequences *t = &p->table;
+    BL_TRY(bl_capacities_find(p->request.plan_options, t->length, t->count, e));
     BL_TRY(bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e));
     int code = bl_plan_recount(&p->plan, t->length, t->count, e);
     bl_plan_info_make(&p->plan_info, &p->plan, p->request.plan_options);
@@ -443,7 +464,10 @@ static int plan_get(struct bl_packing *p, bool *found, struct bl_error *e)
     if (!p->request.plan && bl_packing_is_rest_dropped(p, T))
         return bl_packing_end_held(p, e);
     /* A plan in DIR/.bload was made from this table with these options. */
-    BL_TRY(bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, found, e));
+    struct bl_plan_own own;
+    bl_plan_own_set(&own, p->request.plan_options);
+    BL_TRY(bl_saved_plan_load(&p->state, &p->plan, &p->plan_info, T, t->length, t->count, p->request.view ? NULL : &own,
+                              found, e));
     if (*found)
         return BL_OK;
     int code = plan_make(p, e);

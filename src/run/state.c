@@ -588,7 +588,8 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
 }
 
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
-                       const int64_t *length, size_t count, bool *found, struct bl_error *e)
+                       const int64_t *length, size_t count, const struct bl_plan_own *own, bool *found,
+                       struct bl_error *e)
 {
     struct bl_buffer path = {0}, info_path = {0};
     bool exists = false;
@@ -602,7 +603,7 @@ int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struc
         goto out;
     code = bl_plan_info_read(plan_info, info_path.data, e);
     if (!code)
-        code = bl_index_load(plan, path.data, T, 0, length, count, NULL, e);
+        code = bl_index_load(plan, path.data, T, 0, length, count, own, NULL, e);
     if (code)
         goto out;
     plan->is_store = bl_plan_info_is_store(plan_info);

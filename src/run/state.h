@@ -119,9 +119,10 @@ int bl_table_checksum_forget(const struct bl_state *state, struct bl_error *e);
 int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *plan, const int64_t *length, size_t count,
                           const struct bl_plan_info *plan_info, struct bl_error *e);
 
-/* Reads the plan if it exists (*found). T: the required length of its blocks, or 0 for any. The caller frees the plan
- * with bl_plan_free. BL_EDATA: the plan is damaged, or was made for other lengths. */
+/* Reads the plan if it exists (*found). T: the required length of its blocks, or 0 for any. own: as for bl_index_load.
+ * The caller frees the plan with bl_plan_free. BL_EDATA: the plan is damaged, or was made for other lengths. */
 int bl_saved_plan_load(const struct bl_state *state, struct bl_plan *plan, struct bl_plan_info *plan_info, int64_t T,
-                       const int64_t *length, size_t count, bool *found, struct bl_error *e);
+                       const int64_t *length, size_t count, const struct bl_plan_own *own, bool *found,
+                       struct bl_error *e);
 
 #endif

@@ -23,7 +23,9 @@
 /* --- format ------------------------------------------------------------------------------------------------------- */
 
 #define BL_FORMAT_VERSION 1
-#define BL_FORMAT_VIEW 2 /* version in the manifest of a view, which tools that know only version 1 refuse */
+#define BL_FORMAT_VIEW 2     /* version in the manifest of a view, which tools that know only version 1 refuse */
+#define BL_FORMAT_OWN 3      /* of a dataset that has fields with steps of their own */
+#define BL_FORMAT_OWN_VIEW 4 /* of a view that has such fields */
 
 #define BL_ATTRIBUTES_MAX 64
 #define BL_FRAME_MAX ((size_t)64 << 20) /* maximum bytes of a zstd frame of a shard, before compression */

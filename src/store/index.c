@@ -20,6 +20,10 @@
 
 #define CHUNK 4096 /* elements read at a time */
 
+/* The ends of the names of an own field's tables. */
+#define OWN_LENGTH ".length"
+#define OWN_START ".start"
+
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
 const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES] = {
@@ -36,10 +40,24 @@ int bl_index_first_table(int fields)
     return fields ? BL_INDEX_BLOCK_CHECKSUM : BL_INDEX_BLOCK_PTR;
 }
 
-int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
-                   struct bl_error *e)
+/* Returns the type of a table, or of a table of an own field. */
+static enum bl_dtype table_dtype(int table)
 {
-    struct bl_tensor *order[BL_INDEX_TABLES];
+    return table < BL_INDEX_TABLES ? bl_index_table_types[table].dtype : BL_I32;
+}
+
+int bl_index_place(struct bl_tensor tensor[BL_INDEX_TENSORS_MAX], int64_t blocks, int64_t pieces, int fields,
+                   const struct bl_plan_own *own, struct bl_error *e)
+{
+    struct bl_tensor *order[BL_INDEX_TENSORS_MAX];
+    for (int f = 0; f < own->count; f++) {
+        for (int t = bl_index_own_length(f); t <= bl_index_own_start(f); t++) {
+            tensor[t] = (struct bl_tensor){.dtype = table_dtype(t), .rank = 1, .shape = {pieces}};
+            snprintf(tensor[t].name, sizeof tensor[t].name, "%s%s", own->field[f].name,
+                     t == bl_index_own_length(f) ? OWN_LENGTH : OWN_START);
+            order[t] = &tensor[t];
+        }
+    }
     for (int t = 0; t < BL_INDEX_TABLES; t++) {
         tensor[t] = (struct bl_tensor){.dtype = bl_index_table_types[t].dtype, .rank = 1, .shape = {pieces}};
         snprintf(tensor[t].name, sizeof tensor[t].name, "%s", bl_index_table_types[t].name);
@@ -50,25 +68,85 @@ int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[0] = blocks;
     tensor[BL_INDEX_BLOCK_CHECKSUM].shape[1] = fields;
     int skip = bl_index_first_table(fields);
-    return bl_safetensors_place(order + skip, BL_INDEX_TABLES - skip, e);
+    return bl_safetensors_place(order + skip, BL_INDEX_TABLES + 2 * own->count - skip, e);
+}
+
+int bl_plan_own_join(struct bl_plan_own *plan, const struct bl_plan_own *own, struct bl_error *e)
+{
+    if (plan->count != own->count)
+        return bl_error_set(e, BL_EUSAGE, "the plan has %d fields with steps of their own, not %d", plan->count,
+                            own->count);
+    for (int f = 0; f < own->count; f++) {
+        struct bl_plan_own_field *to = &plan->field[f];
+        const struct bl_plan_own_field *from = &own->field[f];
+        if (strcmp(to->name, from->name) != 0)
+            return bl_error_set(e, BL_EUSAGE, "the plan has the field \"%s\" with steps of its own, not \"%s\"",
+                                to->name, from->name);
+        if (from->capacity && to->capacity != from->capacity)
+            return bl_error_set(e, BL_EUSAGE,
+                                "the plan was made for %" PRId64
+                                " steps of the field \"%s\" in a block, not for %" PRId64 " (--capacity)",
+                                to->capacity, to->name, from->capacity);
+        to->length = from->length;
+    }
+    return BL_OK;
+}
+
+bool bl_plan_own_is_same(const struct bl_plan_own *a, const struct bl_plan_own *b)
+{
+    bool same = a->count == b->count;
+    for (int f = 0; f < a->count && same; f++)
+        same = strcmp(a->field[f].name, b->field[f].name) == 0 && a->field[f].capacity == b->field[f].capacity;
+    return same;
 }
 
 /* --- opening and reading ------------------------------------------------------------------------------------------ */
+
+/* Finds the own fields by the tables behind those that every index has: NAME.length, then NAME.start. Names that do not
+ * fit leave a field out, so that index_check_tables finds unknown tables. */
+static void index_find_own(struct bl_index *index, const struct bl_safetensors *file)
+{
+    struct bl_plan_own *own = &index->own;
+    for (int t = BL_INDEX_TABLES - bl_index_first_table(index->fields); t < file->count; t += 2) {
+        const char *name = file->tensor[t].name;
+        size_t size = strlen(name);
+        if (own->count == BL_PLAN_COLUMNS_MAX || !bl_path_has_suffix(name, OWN_LENGTH) ||
+            size - strlen(OWN_LENGTH) >= BL_PLAN_OWN_NAME_SIZE)
+            return;
+        struct bl_plan_own_field *field = &own->field[own->count++];
+        *field = (struct bl_plan_own_field){0};
+        memcpy(field->name, name, size - strlen(OWN_LENGTH));
+    }
+}
+
+/* Sets the capacities from the metadata, "512,16384". BL_EDATA: invalid. */
+static int index_read_capacities(struct bl_index *index, const char *text, struct bl_error *e)
+{
+    for (int f = 0; f < index->own.count; f++) {
+        size_t size = text ? strcspn(text, ",") : 0;
+        if (!text || !bl_text_to_int(text, size, 1, BL_T_MAX, &index->own.field[f].capacity))
+            return bl_error_set(e, BL_EDATA, "the metadata has no capacity of the field \"%s\"",
+                                index->own.field[f].name);
+        text = text[size] ? text + size + 1 : NULL;
+    }
+    return BL_OK;
+}
 
 /* Checks that the tables have the types, shapes and offsets that follow from the numbers of blocks, fields and pieces.
  * The table "sequence" gives the number of pieces. */
 static int index_check_tables(struct bl_index *index, const struct bl_safetensors *file, struct bl_error *e)
 {
-    struct bl_tensor expected[BL_INDEX_TABLES];
+    struct bl_tensor expected[BL_INDEX_TENSORS_MAX];
     const struct bl_tensor *sequence = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_SEQUENCE].name);
     index->pieces = sequence && sequence->rank == 1 ? sequence->shape[0] : 0;
     const struct bl_tensor *block_ptr = bl_safetensors_find(file, bl_index_table_types[BL_INDEX_BLOCK_PTR].name);
     /* A file of bl_index_write has a plan of any size: block_ptr gives the number of blocks. */
     if (!index->fields && !index->blocks && block_ptr && block_ptr->rank == 1 && block_ptr->shape[0] > 1)
         index->blocks = block_ptr->shape[0] - 1;
-    BL_TRY(bl_index_place(expected, index->blocks, index->pieces, index->fields, e));
-    int skip = bl_index_first_table(index->fields);
-    for (int t = skip; t < BL_INDEX_TABLES; t++) {
+    index_find_own(index, file);
+    BL_TRY(bl_index_place(expected, index->blocks, index->pieces, index->fields, &index->own, e));
+    int skip = bl_index_first_table(index->fields), tables = BL_INDEX_TABLES + 2 * index->own.count;
+    for (int t = skip; t < tables; t++) {
         const struct bl_tensor *found = bl_safetensors_find(file, expected[t].name);
         bool same = found && found->dtype == expected[t].dtype && found->rank == expected[t].rank &&
                     memcmp(found->shape, expected[t].shape, sizeof found->shape) == 0 &&
@@ -79,7 +157,7 @@ static int index_check_tables(struct bl_index *index, const struct bl_safetensor
         index->offset[t] = file->data + expected[t].begin;
         index->offset[t + 1] = file->data + expected[t].end;
     }
-    if (file->count != BL_INDEX_TABLES - skip)
+    if (file->count != tables - skip)
         return bl_error_set(e, BL_EDATA, "unknown tables");
     return BL_OK;
 }
@@ -107,8 +185,9 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
         const char *text = json_string_value(json_object_get(metadata, members[i].name));
         snprintf(members[i].out, members[i].room, "%s", text && strlen(text) < members[i].room ? text : "");
     }
+    int code = index_read_capacities(index, json_string_value(json_object_get(metadata, "capacity")), e);
     json_decref(root);
-    return BL_OK;
+    return code;
 }
 
 /* Opens the file at index->path, and reads its header: the tables and the metadata. On error *index is closed. */
@@ -180,14 +259,14 @@ void bl_index_close(struct bl_index *index)
     *index = (struct bl_index){.fd = -1};
 }
 
-int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
-                  struct bl_error *e)
+int bl_index_read(const struct bl_index *index, int table, int64_t first, int64_t count, void *out, struct bl_error *e)
 {
-    int64_t size = (int64_t)bl_dtype_size(bl_index_table_types[table].dtype);
+    int64_t size = (int64_t)bl_dtype_size(table_dtype(table));
     int64_t elements = (index->offset[table + 1] - index->offset[table]) / size;
     if (first < 0 || count < 0 || first > elements || count > elements - first)
         return bl_error_set(e, BL_EUSAGE, "the table \"%s\" has no elements %" PRId64 " to %" PRId64,
-                            bl_index_table_types[table].name, first, first + count);
+                            table < BL_INDEX_TABLES ? bl_index_table_types[table].name : OWN_LENGTH, first,
+                            first + count);
     return bl_io_pread(index->fd, out, (size_t)(count * size), index->offset[table] + first * size, index->path, e);
 }
 
@@ -205,8 +284,10 @@ int bl_index_plan_digest(const struct bl_index *index, int64_t T, char digest[BL
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
     bl_checksum_add(&sum, &T, sizeof T);
+    for (int f = 0; f < index->own.count; f++)
+        bl_checksum_add(&sum, &index->own.field[f].capacity, sizeof index->own.field[f].capacity);
     char chunk[CHUNK * sizeof(int64_t)];
-    int64_t at = index->offset[BL_INDEX_BLOCK_PTR], end = index->offset[BL_INDEX_TABLES];
+    int64_t at = index->offset[BL_INDEX_BLOCK_PTR], end = index->offset[BL_INDEX_TABLES + 2 * index->own.count];
     int code = BL_OK;
     while (at < end && !code) {
         size_t part = end - at < (int64_t)sizeof chunk ? (size_t)(end - at) : sizeof chunk;
@@ -295,6 +376,39 @@ static int index_check_starts(const struct part *part, struct bl_error *e)
     return plan->align ? BL_OK : bl_error_set(e, BL_EDATA, "the gaps between pieces do not follow from any alignment");
 }
 
+/* Reads the own steps of the pieces, and checks that they are at least 0, start where those before them end, and keep
+ * to the capacity. */
+static int index_read_own(const struct part *part, struct bl_error *e)
+{
+    struct bl_plan *plan = part->plan;
+    const int64_t pieces = (int64_t)plan->pieces;
+    int32_t start[CHUNK];
+    plan->own = part->index->own;
+    for (int f = 0; f < plan->own.count; f++) {
+        struct bl_plan_own_field *field = &plan->own.field[f];
+        int64_t at = 0, block = 0;
+        field->piece = calloc(plan->pieces + 1, sizeof *field->piece);
+        if (!field->piece)
+            return bl_error_memory(e);
+        BL_TRY(bl_index_read(part->index, bl_index_own_length(f), part->piece, pieces, field->piece, e));
+        for (int64_t p = 0; p < pieces; p++) {
+            if (p % CHUNK == 0)
+                BL_TRY(bl_index_read(part->index, bl_index_own_start(f), part->piece + p,
+                                     pieces - p < CHUNK ? pieces - p : CHUNK, start, e));
+            for (; p >= plan->block_ptr[block + 1]; at = 0)
+                block++;
+            if (field->piece[p] < 0 || start[p % CHUNK] != at || field->piece[p] > field->capacity - at)
+                return bl_error_set(e, BL_EDATA,
+                                    "block %" PRId64 ": piece %" PRId64 " has %" PRId32 " steps of %s from %" PRId32
+                                    " on, not from %" PRId64 " on within %" PRId64,
+                                    part->first + block, part->piece + p, field->piece[p], field->name,
+                                    start[p % CHUNK], at, field->capacity);
+            at += field->piece[p];
+        }
+    }
+    return BL_OK;
+}
+
 /* Allocates the arrays of the plan, reads them, and checks them. Pieces count from the first one of the part. If the
  * part includes the first or the last block of the file, it must include the first or the last piece. On error the plan
  * is empty. */
@@ -328,6 +442,8 @@ static int index_read_part(struct part *part, struct bl_error *e)
         code = index_read_pieces(part, p, left < CHUNK ? left : CHUNK, e);
     if (!code && !part->is_members)
         code = index_check_starts(part, e);
+    if (!code && !part->is_members)
+        code = index_read_own(part, e);
 out:
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", part->index->path);
@@ -385,7 +501,7 @@ static int index_check_origin(const struct bl_index *index, int64_t *T, int64_t 
  * gets the message that names the cause. The lower bound that was proven, and the balance, cannot be computed from the
  * tables: they come from the information about the plan. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
-                  struct bl_plan_info *plan_info, struct bl_error *e)
+                  const struct bl_plan_own *own, struct bl_plan_info *plan_info, struct bl_error *e)
 {
     struct bl_index index;
     struct bl_plan_info its = {0};
@@ -403,6 +519,8 @@ int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t ali
         code = bl_plan_info_parse(&its, index.plan_info, strlen(index.plan_info), e);
     plan->is_store = !code && bl_plan_info_is_store(&its);
     plan->overlap = its.overlap;
+    if (!code && own)
+        code = bl_plan_own_join(&plan->own, own, e);
     if (!code)
         code = bl_plan_check(plan, length, count, e);
     if (code || !plan_info)

@@ -6,9 +6,11 @@
  *   source_start   I64 [P]           first step within the sequence
  *   length         I32 [P]
  *   start          I32 [P]           first step within the block
+ *   NAME.length    I32 [P]           own steps of the piece, of each field with steps of its own;
+ *   NAME.start     I32 [P]           the first of them within the block
  *
- * The tables are in this order, so that the plan digest, XXH3 over T (I64) and the plan's tables, covers the file from
- * block_ptr to its end. Files are read and written in chunks.
+ * The tables are in this order, so that the plan digest, XXH3 over T (I64), the capacities of the own fields (I64) and
+ * the plan's tables, covers the file from block_ptr to its end. Files are read and written in chunks.
  *
  * Repeated steps (--overlap N) need no table, because they follow from source_start: a piece with source_start > 0
  * repeats exactly N steps of the piece before, and the check of plans enforces that. So --overlap requires that each
@@ -16,6 +18,7 @@
 #ifndef BL_INDEX_H
 #define BL_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,9 +55,14 @@ extern const struct bl_index_table_type bl_index_table_types[BL_INDEX_TABLES];
 /* Returns the first table of an index. An index of 0 fields has no block checksums, and begins with block_ptr. */
 int bl_index_first_table(int fields);
 
-/* Sets name, type, shape and offsets of all tables. BL_EUSAGE: the file would be too large. */
-int bl_index_place(struct bl_tensor tensor[BL_INDEX_TABLES], int64_t blocks, int64_t pieces, int fields,
-                   struct bl_error *e);
+/* The tables above, then two for each own field: table BL_INDEX_TABLES + 2 * f has the own steps of the pieces, and the
+ * one after it the starts. */
+#define BL_INDEX_TENSORS_MAX (BL_INDEX_TABLES + 2 * BL_PLAN_COLUMNS_MAX)
+
+/* Sets name, type, shape and offsets of all tables: BL_INDEX_TABLES and two for each own field. BL_EUSAGE: the file
+ * would be too large. */
+int bl_index_place(struct bl_tensor tensor[BL_INDEX_TENSORS_MAX], int64_t blocks, int64_t pieces, int fields,
+                   const struct bl_plan_own *own, struct bl_error *e);
 
 /* --- reading and writing ------------------------------------------------------------------------------------------ */
 
@@ -70,12 +78,13 @@ int bl_index_write(struct bl_output *out, const struct bl_plan *plan, const int6
 /* Computes lengths_digest of a table. length: [count]. */
 void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL_DIGEST_SIZE]);
 
-/* Reads a file of bl_index_write and checks the plan against the lengths, as bl_plan_table_read does. T and align must
+/* Reads a file of bl_index_write and checks the plan against the lengths, and the own steps of its pieces against own
+ * (the fields, with the lengths of all sequences; NULL: the file decides), as bl_plan_table_read does. T and align must
  * be the steps of a block and the alignment of the plan; 0: accept those of the file. plan_info: set to the information
  * in the file, which is checked against the plan; its member blocks is 0 if the file has no information; may be NULL.
  * Free the plan with bl_plan_free. */
 int bl_index_load(struct bl_plan *plan, const char *path, int64_t T, int64_t align, const int64_t *length, size_t count,
-                  struct bl_plan_info *plan_info, struct bl_error *e);
+                  const struct bl_plan_own *own, struct bl_plan_info *plan_info, struct bl_error *e);
 
 struct bl_index_writer {
     struct bl_output out;
@@ -105,14 +114,20 @@ struct bl_index {
     int fields;            /* 0: the file has no block checksums */
     char T[24], align[24]; /* from the metadata; "" if missing */
     char plan_digest[BL_DIGEST_SIZE];
-    char table[BL_DIGEST_SIZE];          /* lengths_digest from the metadata */
-    char plan_info[2048];                /* information about the plan as JSON, from the metadata */
-    int64_t offset[BL_INDEX_TABLES + 1]; /* offset of each table in the file, then the end of the file */
+    char table[BL_DIGEST_SIZE];               /* lengths_digest from the metadata */
+    char plan_info[8192];                     /* information about the plan as JSON, from the metadata */
+    struct bl_plan_own own;                   /* names and capacities of the own fields; without lengths */
+    int64_t offset[BL_INDEX_TENSORS_MAX + 1]; /* offset of each table in the file, then the end of the file */
 };
 
 /* Opens the index of the dataset or view in dir. BL_EDATA: it is invalid, or does not have that many blocks and fields.
  * The index of a view has 0 fields. */
 int bl_index_open(struct bl_index *index, const char *dir, int64_t blocks, int fields, struct bl_error *e);
+/* Returns true if the own fields of both have the same names and capacities, in the same order. */
+bool bl_plan_own_is_same(const struct bl_plan_own *a, const struct bl_plan_own *b);
+/* Sets the lengths of the sequences in the own fields of a plan that was read, and compares names and capacities; a
+ * capacity of 0 in *own is not known. BL_EUSAGE: they differ. */
+int bl_plan_own_join(struct bl_plan_own *plan, const struct bl_plan_own *own, struct bl_error *e);
 /* Compares the plan digest in the metadata with this one. BL_EDATA: they differ. The tables are not read: see
  * bl_index_plan_digest. */
 int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e);
@@ -121,14 +136,24 @@ void bl_index_close(struct bl_index *index);
 /* Opens a file that bl_index_write made. */
 int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error *e);
 
+/* Returns the number of the table with the own steps of field f, or with their starts. */
+static inline int bl_index_own_length(int f)
+{
+    return BL_INDEX_TABLES + 2 * f;
+}
+
+static inline int bl_index_own_start(int f)
+{
+    return BL_INDEX_TABLES + 2 * f + 1;
+}
+
 /* Copies elements first to first + count - 1 of a table to out, in the type of the table. The elements of
  * block_checksum are ordered by block, then by field. */
-int bl_index_read(const struct bl_index *index, enum bl_index_table table, int64_t first, int64_t count, void *out,
-                  struct bl_error *e);
+int bl_index_read(const struct bl_index *index, int table, int64_t first, int64_t count, void *out, struct bl_error *e);
 
 /* A table to read, and the array for its elements. */
 struct bl_index_column {
-    enum bl_index_table table;
+    int table; /* enum bl_index_table, or of an own field */
     void *out;
 };
 

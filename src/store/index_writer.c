@@ -101,6 +101,27 @@ static int plan_serialize_table(enum bl_index_table table, const struct bl_plan 
     return code;
 }
 
+/* Passes the bytes of a table of own field f to bytes_put: the steps of the pieces, or their starts. */
+static int plan_serialize_own(int f, bool is_start, const struct bl_plan *plan, struct bl_checksum_state *sum,
+                              struct bl_output *out, struct bl_error *e)
+{
+    int32_t chunk[CHUNK];
+    int64_t block = 0, start = 0;
+    int code = BL_OK;
+    for (size_t p = 0; p < plan->pieces && !code;) {
+        size_t n = 0;
+        for (; n < CHUNK && p < plan->pieces; n++, p++) {
+            int64_t steps = bl_plan_own_length(plan, f, p);
+            for (; plan->block_ptr[block + 1] <= (int64_t)p; block++)
+                start = 0;
+            chunk[n] = (int32_t)(is_start ? start : steps);
+            start += steps;
+        }
+        code = bytes_put(sum, out, chunk, n * sizeof *chunk, e);
+    }
+    return code;
+}
+
 /* Passes the bytes of all tables of a plan to bytes_put, in file order. */
 static int plan_serialize(const struct bl_plan *plan, const struct lengths *lengths, struct bl_checksum_state *sum,
                           struct bl_output *out, struct bl_error *e)
@@ -108,6 +129,11 @@ static int plan_serialize(const struct bl_plan *plan, const struct lengths *leng
     int code = bytes_put(sum, out, plan->block_ptr, (plan->blocks + 1) * sizeof *plan->block_ptr, e);
     for (int t = BL_INDEX_SEQUENCE; t < BL_INDEX_TABLES && !code; t++)
         code = plan_serialize_table((enum bl_index_table)t, plan, lengths, sum, out, e);
+    for (int f = 0; f < plan->own.count && !code; f++) {
+        code = plan_serialize_own(f, false, plan, sum, out, e);
+        if (!code)
+            code = plan_serialize_own(f, true, plan, sum, out, e);
+    }
     return code;
 }
 
@@ -118,6 +144,8 @@ static int plan_digest(const struct bl_plan *plan, const struct lengths *lengths
     struct bl_checksum_state sum;
     bl_checksum_begin(&sum);
     bl_checksum_add(&sum, &plan->T, sizeof plan->T);
+    for (int f = 0; f < plan->own.count; f++)
+        bl_checksum_add(&sum, &plan->own.field[f].capacity, sizeof plan->own.field[f].capacity);
     int code = plan_serialize(plan, lengths, &sum, NULL, e);
     bl_checksum_format(bl_checksum_end(&sum), digest);
     return code;
@@ -144,16 +172,19 @@ void bl_index_digest_lengths(const int64_t *length, size_t count, char digest[BL
 /* Makes the header, and the offsets of the tables. For a plan without a dataset, table is lengths_digest, and plan_info
  * is JSON; for the index of a dataset both are NULL. */
 static int index_make_header(const struct bl_plan *plan, const char *digest, int fields, const char *table,
-                             const char *plan_info, struct bl_tensor tensor[BL_INDEX_TABLES], struct bl_buffer *header,
-                             struct bl_error *e)
+                             const char *plan_info, struct bl_tensor tensor[BL_INDEX_TENSORS_MAX],
+                             struct bl_buffer *header, struct bl_error *e)
 {
-    const struct bl_tensor *order[BL_INDEX_TABLES];
-    char version[16], T[24], align[24];
-    BL_TRY(bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, e));
-    int skip = bl_index_first_table(fields);
-    for (int t = 0; t < BL_INDEX_TABLES; t++)
+    const struct bl_plan_own *own = &plan->own;
+    const struct bl_tensor *order[BL_INDEX_TENSORS_MAX];
+    char version[16], T[24], align[24], capacity[12 * BL_PLAN_COLUMNS_MAX] = "";
+    BL_TRY(bl_index_place(tensor, (int64_t)plan->blocks, (int64_t)plan->pieces, fields, own, e));
+    int skip = bl_index_first_table(fields), tables = BL_INDEX_TABLES + 2 * own->count;
+    for (int t = 0; t < tables; t++)
         order[t] = &tensor[t];
-    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
+    for (int f = 0, at = 0; f < own->count; f++)
+        at += snprintf(capacity + at, sizeof capacity - (size_t)at, "%s%" PRId64, f ? "," : "", own->field[f].capacity);
+    snprintf(version, sizeof version, "%d", own->count ? BL_FORMAT_OWN : BL_FORMAT_VERSION);
     snprintf(T, sizeof T, "%" PRId64, plan->T);
     snprintf(align, sizeof align, "%" PRId64, plan->align ? plan->align : 1);
     /* The order of keys is fixed: equal plans make equal files. */
@@ -162,17 +193,19 @@ static int index_make_header(const struct bl_plan *plan, const char *digest, int
                                        {"bload_format", version},
                                        {"lengths_digest", table},
                                        {"plan_digest", digest},
-                                       {"words", plan_info}};
-    const struct bl_metadata without[] = {{"T", T}, {"bload_format", version}, {"plan_digest", digest}};
-    return bl_safetensors_header(order + skip, BL_INDEX_TABLES - skip, table ? with : without, table ? 6 : 3, header,
-                                 e);
+                                       {"words", plan_info},
+                                       {"capacity", capacity}};
+    const struct bl_metadata without[] = {
+        {"T", T}, {"bload_format", version}, {"plan_digest", digest}, {"capacity", capacity}};
+    return bl_safetensors_header(order + skip, tables - skip, table ? with : without,
+                                 (table ? 6 : 3) + (own->count > 0), header, e);
 }
 
 /* Computes the digest of a plan, and writes the header, which holds it, to an empty file. */
 static int index_write_header(struct bl_output *out, const struct bl_plan *plan, const struct lengths *lengths,
                               int fields, const char *table, const char *plan_info, struct bl_error *e)
 {
-    struct bl_tensor tensor[BL_INDEX_TABLES];
+    struct bl_tensor tensor[BL_INDEX_TENSORS_MAX];
     char digest[BL_DIGEST_SIZE];
     struct bl_buffer header = {0};
     int code = plan_digest(plan, lengths, digest, e);
@@ -186,11 +219,11 @@ static int index_write_header(struct bl_output *out, const struct bl_plan *plan,
 
 int bl_index_bytes(const struct bl_plan *plan, const char *digest, int fields, int64_t *bytes, struct bl_error *e)
 {
-    struct bl_tensor tensor[BL_INDEX_TABLES];
+    struct bl_tensor tensor[BL_INDEX_TENSORS_MAX];
     struct bl_buffer header = {0};
     int code = index_make_header(plan, digest, fields, NULL, NULL, tensor, &header, e);
     if (!code)
-        *bytes = (int64_t)header.size + tensor[BL_INDEX_TABLES - 1].end;
+        *bytes = (int64_t)header.size + tensor[BL_INDEX_TABLES + 2 * plan->own.count - 1].end;
     bl_buffer_free(&header);
     return code;
 }

@@ -5,6 +5,7 @@
 #include "store/plan_info.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,8 +142,21 @@ bool bl_plan_info_is_store(const struct bl_plan_info *plan_info)
 
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out)
 {
-    bl_buffer_printf(out, "%s: at most %.10g of %.10g in a block, %.2f %% of it in the mean", column->name,
-                     column->filled.highest * column->max, column->max, 100 * column->filled.mean);
+    bl_buffer_printf(out, "%s%s: at most %.10g of %.10g%s in a block, %.2f %% of it in the mean",
+                     column->is_field ? "field " : "", column->name, column->filled.highest * column->max, column->max,
+                     column->is_field ? " steps" : "", 100 * column->filled.mean);
+}
+
+void bl_plan_info_own(const struct bl_plan_info *plan_info, struct bl_plan_own *own)
+{
+    own->count = 0;
+    for (int c = 0; c < plan_info->columns; c++) {
+        if (!plan_info->column[c].is_field)
+            continue;
+        struct bl_plan_own_field *field = &own->field[own->count++];
+        *field = (struct bl_plan_own_field){.capacity = (int64_t)plan_info->column[c].max};
+        snprintf(field->name, sizeof field->name, "%.*s", (int)sizeof field->name - 1, plan_info->column[c].name);
+    }
 }
 
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
@@ -169,12 +183,20 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_names[options->fill]);
     plan_info->balance = plan->balance;
     plan_info->cost_is_given = bl_plan_cost_is_given(&options->cost);
-    plan_info->columns = options->max_column.count;
-    for (int c = 0; c < plan_info->columns; c++) {
+    for (int c = 0; c < options->max_column.count && !options->max_column.each[c].is_field; c++) {
         const struct bl_plan_column *column = &options->max_column.each[c];
-        struct bl_plan_info_column *to = &plan_info->column[c];
+        struct bl_plan_info_column *to = &plan_info->column[plan_info->columns++];
         *to = (struct bl_plan_info_column){.max = column->max, .filled = plan->filled[c]};
         memcpy(to->name, column->name, sizeof to->name);
+    }
+    for (int f = 0; f < plan->own.count && plan_info->columns < BL_PLAN_COLUMNS_MAX; f++) {
+        const struct bl_plan_own_field *field = &plan->own.field[f];
+        struct bl_plan_info_column *to = &plan_info->column[plan_info->columns++];
+        double capacity = (double)field->capacity;
+        *to = (struct bl_plan_info_column){.max = capacity, .is_field = true};
+        to->filled.mean = (double)field->steps / ((double)plan->blocks * capacity);
+        to->filled.highest = (double)field->highest / capacity;
+        memcpy(to->name, field->name, sizeof field->name);
     }
     plan_info->world_size = options->world_size ? options->world_size : 1;
     plan_info->batch_size = options->batch_size ? options->batch_size : 1;
@@ -200,6 +222,35 @@ static const struct {
 
 /* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
+
+/* Adds the columns with a maximum, or the fields with steps of their own, if there are any. */
+static void plan_info_columns_to_json(const struct bl_plan_info *w, bool fields, json_t **object)
+{
+    json_t *list = json_array();
+    size_t added = 0;
+    for (int c = 0; c < w->columns; c++) {
+        const struct bl_plan_info_column *column = &w->column[c];
+        if (column->is_field != fields)
+            continue;
+        double steps = rint(column->filled.mean * column->max * (double)w->blocks);
+        json_t *one = json_object();
+        bl_jansson_set(&one, fields ? "field" : "column", bl_jansson_escaped(column->name));
+        bl_jansson_set(&one, fields ? "capacity" : "max",
+                       fields ? json_integer((json_int_t)column->max) : json_real(column->max));
+        if (fields) {
+            bl_jansson_set(&one, "steps", json_integer((json_int_t)steps));
+            bl_jansson_set(&one, "padding", json_integer((json_int_t)(column->max * (double)w->blocks - steps)));
+        }
+        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
+        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
+        bl_jansson_push(&list, one);
+        added++;
+    }
+    if (added)
+        bl_jansson_set(object, fields ? "capacities" : "max_column", list);
+    else
+        json_decref(list);
+}
 
 /* JSON readers support integers up to 2^63 - 1: a larger seed is kept exactly, as a string of digits. */
 void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t **object)
@@ -242,18 +293,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
     for (size_t i = 0; w->balance.is_measured && i < BALANCE_MEMBERS; i++)
         bl_jansson_set(object, is_internal ? balance_members[i].old : balance_members[i].name,
                        json_real(*(const double *)(const void *)(balance + balance_members[i].at)));
-    json_t *list = w->columns ? json_array() : NULL;
-    for (int c = 0; c < w->columns; c++) {
-        const struct bl_plan_info_column *column = &w->column[c];
-        json_t *one = json_object();
-        bl_jansson_set(&one, "column", bl_jansson_escaped(column->name));
-        bl_jansson_set(&one, "max", json_real(column->max));
-        bl_jansson_set(&one, "filled", json_real(column->filled.mean));
-        bl_jansson_set(&one, "filled_highest", json_real(column->filled.highest));
-        bl_jansson_push(&list, one);
-    }
-    if (w->columns)
-        bl_jansson_set(object, "max_column", list);
+    plan_info_columns_to_json(w, false, object);
+    plan_info_columns_to_json(w, true, object);
     if (!w->pair_repeat.is_measured)
         return;
     bool any = w->pair_repeat.pairs > 0; /* there are pairs to compare */
@@ -292,6 +333,23 @@ static int plan_info_read_seed(const json_t *object, uint64_t *seed, bool *unkno
         *seed = (uint64_t)json_integer_value(value);
     bool good = text ? *text && !*end : json_is_integer(value) && json_integer_value(value) >= 0;
     return good ? BL_OK : bl_error_set(e, BL_EDATA, "\"seed\" is missing, or not a number");
+}
+
+/* Reads a list of columns with a maximum, or of fields. list: NULL if there are none. */
+static void plan_info_columns_from_json(struct bl_plan_info *w, const json_t *list, bool fields)
+{
+    for (size_t i = 0; i < json_array_size(list) && w->columns < BL_PLAN_COLUMNS_MAX; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(one, fields ? "field" : "column"));
+        struct bl_plan_info_column *column = &w->column[w->columns++];
+        column->is_field = fields;
+        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
+        column->max = json_number_value(json_object_get(one, fields ? "capacity" : "max"));
+        if (fields && !(column->max >= 1 && column->max <= (double)BL_T_MAX))
+            column->max = 1;
+        column->filled.mean = json_number_value(json_object_get(one, "filled"));
+        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
+    }
 }
 
 /* The balance and the columns with a maximum are optional, and values of other types in them count as 0: they are only
@@ -335,16 +393,8 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         *(double *)(void *)(balance + balance_members[i].at) = json_number_value(value);
         w->balance.is_measured |= i == 0 && json_is_number(value);
     }
-    const json_t *list = json_object_get(object, "max_column");
-    for (size_t i = 0; i < json_array_size(list) && i < BL_PLAN_COLUMNS_MAX; i++) {
-        const json_t *one = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(one, "column"));
-        struct bl_plan_info_column *column = &w->column[w->columns++];
-        snprintf(column->name, sizeof column->name, "%s", name ? name : "");
-        column->max = json_number_value(json_object_get(one, "max"));
-        column->filled.mean = json_number_value(json_object_get(one, "filled"));
-        column->filled.highest = json_number_value(json_object_get(one, "filled_highest"));
-    }
+    plan_info_columns_from_json(w, json_object_get(object, "max_column"), false);
+    plan_info_columns_from_json(w, json_object_get(object, "capacities"), true);
     return BL_OK;
 }
 

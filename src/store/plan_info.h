@@ -90,13 +90,17 @@ struct bl_plan_info {
         char name[BL_PLAN_COLUMN_SIZE];
         double max;
         struct bl_plan_filled filled;
-    } column[BL_PLAN_COLUMNS_MAX]; /* those with a maximum */
+        bool is_field;             /* a field with steps of its own; max is its capacity */
+    } column[BL_PLAN_COLUMNS_MAX]; /* those with a maximum, then the fields */
     int columns;
 };
 
 /* Collects the information about a plan. */
 void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *plan,
                        const struct bl_plan_options *options);
+
+/* Sets the fields with steps of their own, without the lengths of the sequences, to those of the information. */
+void bl_plan_info_own(const struct bl_plan_info *plan_info, struct bl_plan_own *own);
 
 /* Appends a text that says how full the blocks are in a column with a maximum. */
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);

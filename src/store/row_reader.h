@@ -28,7 +28,7 @@ struct bl_sequences_file {
     uint64_t checksum; /* of all bytes of the file as it was read */
 };
 
-#define BL_SEQUENCES_NUMBERS_MAX 9
+#define BL_SEQUENCES_NUMBERS_MAX 17
 
 struct bl_sequences {
     struct bl_sequences_file *file;

@@ -573,13 +573,26 @@ struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const s
         columns.number[columns.numbers].name = o->max_column.each[i].name;
         columns.number[columns.numbers++].option = "max-column";
     }
+    for (int i = 0; i < o->capacity.count; i++) {
+        columns.number[columns.numbers].name = o->capacity.each[i].name;
+        columns.number[columns.numbers++].option = "capacity";
+    }
     return columns;
 }
 
+/* The capacities become maxima of columns behind those of --max-column, in the place of those that an earlier call has
+ * added. */
 void bl_plan_columns_set(struct bl_plan_options *o, const uint32_t *group, double *const *number)
 {
+    struct bl_plan_columns *columns = &o->max_column;
     o->group = group;
     o->column = o->cost.column ? *number++ : NULL;
-    for (int i = 0; i < o->max_column.count; i++)
-        o->max_column.each[i].value = number[i];
+    while (columns->count && columns->each[columns->count - 1].is_field)
+        columns->count--;
+    for (int i = 0; i < columns->count; i++)
+        columns->each[i].value = *number++;
+    for (int i = 0; i < o->capacity.count && columns->count < BL_PLAN_COLUMNS_MAX; i++) {
+        columns->each[columns->count] = o->capacity.each[i];
+        columns->each[columns->count++].value = *number++;
+    }
 }

@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file((const uint8_t *)text.data, text.size, path);
     struct bl_plan plan;
     struct bl_error e = {0};
-    if (bl_plan_table_read(&plan, path, 12, size % 2 + 1, (int64_t)(size % 3), length, sizeof length / sizeof *length,
-                           &e) == BL_OK) {
+    if (bl_plan_table_read(&plan, path, 12, size % 2 + 1, (int64_t)(size % 3), &(struct bl_plan_own){0}, length,
+                           sizeof length / sizeof *length, &e) == BL_OK) {
         never(plan.steps - plan.deleted + plan.repeated + plan.padding != (int64_t)plan.blocks * plan.T);
         bl_plan_free(&plan);
     } else if (!e.text[0]) {

@@ -46,7 +46,7 @@ static void try_plan(const uint8_t *data, size_t size)
     (void)bl_plan_info_read(&info, path, &e);
     char name[64];
     int fd = fuzz_file(data, size, name);
-    if (bl_index_load(&plan, name, 4, 0, length, 4, &info, &e) == BL_OK)
+    if (bl_index_load(&plan, name, 4, 0, length, 4, NULL, &info, &e) == BL_OK)
         bl_plan_free(&plan);
     else if (!e.text[0])
         abort();

@@ -915,7 +915,7 @@ UNIT_LOOP(golden_digests, 7)
     for (size_t i = 0; i < l.count; i++)
         value[i] = (double)(i * 7 % 11) / 4;
     if (_i > BL_STRATEGY_BLOCK + 2)
-        o.max_column = (struct bl_plan_columns){{{"a", 6.5, value}}, 1};
+        o.max_column = (struct bl_plan_columns){{{.name = "a", .max = 6.5, .value = value}}, 1};
     OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_msg(plan_digest(&plan) == golden[_i], "digest is now 0x%016llx", (unsigned long long)plan_digest(&plan));
 }

@@ -30,7 +30,9 @@ UNIT_TEST(plans_survive_the_table)
         OWNED(bl_plan_free) struct bl_plan plan, back;
         ck_assert_msg(bl_plan_make(&plan, lengths, ROWS, &options[i], &e) == BL_OK, "%s", e.text);
         write_plan("plan", &plan);
-        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, lengths, ROWS, &e) == BL_OK, "%s", e.text);
+        ck_assert_msg(bl_plan_table_read(&back, "plan", plan.T, 1, 0, &(struct bl_plan_own){0}, lengths, ROWS, &e) ==
+                          BL_OK,
+                      "%s", e.text);
         ck_assert_uint_eq(back.blocks, plan.blocks);
         ck_assert_uint_eq(back.pieces, plan.pieces);
         ck_assert_mem_eq(back.block_ptr, plan.block_ptr, (plan.blocks + 1) * sizeof *plan.block_ptr);
@@ -48,8 +50,8 @@ UNIT_TEST(bad_plans_are_refused_by_line)
         const char *rows, *message;
     } bad[] = {
         {"", "the plan is empty"},
-        {"0\t0\t0\t5\n", "plan:2: not five integers"},
-        {"0\t0\t0\tfive\t0\n", "plan:2: not five integers"},
+        {"0\t0\t0\t5\n", "plan:2: not 5 integers"},
+        {"0\t0\t0\tfive\t0\n", "plan:2: not 5 integers"},
         {"1\t0\t0\t5\t0\n", "plan:2: block 1 after 0 blocks"},
         {"0\t0\t0\t5\t0\n2\t1\t0\t9\t0\n", "plan:3: block 2 after 1 blocks"},
         {"0\t0\t0\t5\t0\n0\t3\t4\t3\t0\n", "plan:3: a piece starts at 4, but the previous piece ends at 5"},
@@ -66,9 +68,11 @@ UNIT_TEST(bad_plans_are_refused_by_line)
         struct bl_plan plan;
         snprintf(text, sizeof text, "%s%s", BL_PLAN_TABLE_HEADER, bad[i].rows);
         unit_write_text("plan", text);
-        FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, bad[i].message);
+        FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, &(struct bl_plan_own){0}, lengths, ROWS, &e), BL_EFAIL,
+                   bad[i].message);
     }
     struct bl_plan plan;
     unit_write_text("plan", "block\tsequence\n0\t0\n");
-    FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, lengths, ROWS, &e), BL_EFAIL, "plan:1: not a plan");
+    FAILS_WITH(bl_plan_table_read(&plan, "plan", 12, 1, 0, &(struct bl_plan_own){0}, lengths, ROWS, &e), BL_EFAIL,
+               "plan:1: not a plan");
 }

@@ -1,0 +1,92 @@
+/* Finds the least capacity that costs no blocks, by planning with several.
+ *
+ * A plan that knows nothing of the field gives the upper end: its fullest block. The lower end is what a block must
+ * have at least: the mean, or the largest sequence. Example: 1000 blocks hold 400,000 patches, a plan by T alone has up
+ * to 900 in a block, and no sequence has more than 300. The capacity lies between 400 and 900. */
+#include "plan/capacity.h"
+
+#include "plan/planner.h"
+#include "plan/strategy.h"
+
+enum { PLANS = 12 }; /* for each field, the first one included */
+
+#define TOLERATED 0.001 /* part of the bound by which a capacity may add blocks */
+
+/* What a plan needs: its blocks, its proven bound, and the sum and the highest sum of a column over its blocks. */
+struct planned {
+    int64_t blocks, bound;
+    double sum, highest;
+};
+
+/* Plans, and measures the blocks by a column. Sequences with more than the options allow are dropped by the planner. */
+static int planned_make(struct planned *planned, const struct bl_plan_options *options, const double *value,
+                        const int64_t *length, size_t count, struct bl_error *e)
+{
+    struct bl_plan plan = {0};
+    BL_TRY(bl_plan_make(&plan, length, count, options, e));
+    *planned = (struct planned){.blocks = (int64_t)plan.blocks, .bound = plan.lower_bound};
+    for (size_t b = 0; b < plan.blocks; b++) {
+        double sum = 0;
+        for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
+            sum += value[plan.sequence[p]];
+        planned->sum += sum;
+        planned->highest = sum > planned->highest ? sum : planned->highest;
+    }
+    bl_plan_free(&plan);
+    return BL_OK;
+}
+
+/* Returns the largest value of a column among the sequences that can be planned. */
+static double column_highest(const double *value, const int64_t *length, size_t count)
+{
+    double highest = 1;
+    for (size_t i = 0; i < count; i++)
+        highest = length[i] > 0 && value[i] > highest ? value[i] : highest;
+    return highest;
+}
+
+/* Finds the capacity of column c. The later columns whose maximum is to be found do not limit the plans. */
+static int capacity_find(struct bl_plan_options *options, int c, const int64_t *length, size_t count,
+                         struct bl_error *e)
+{
+    const double *value = options->max_column.each[c].value;
+    struct bl_plan_options own = *options;
+    struct planned alone, planned;
+    own.max_column.count = 0;
+    for (int i = 0; i < options->max_column.count; i++) {
+        if (options->max_column.each[i].max > 0)
+            own.max_column.each[own.max_column.count++] = options->max_column.each[i];
+    }
+    BL_TRY(planned_make(&alone, &own, value, length, count, e));
+    int64_t most = (int64_t)((double)alone.bound * (1 + TOLERATED));
+    most = most > alone.blocks ? most : alone.blocks;
+    /* The bisection keeps `high` as a capacity that suffices, and `low` as one that may be too small. */
+    double low = (double)((int64_t)(alone.sum / (double)alone.blocks)), high = alone.highest > 1 ? alone.highest : 1;
+    double largest = column_highest(value, length, count);
+    low = low > largest - 1 ? low : largest - 1;
+    struct bl_plan_column *column = &own.max_column.each[own.max_column.count++];
+    *column = options->max_column.each[c];
+    for (int plans = 1; plans < PLANS && high - low > 1; plans++) {
+        double middle = (double)(int64_t)((low + high) / 2);
+        column->max = middle;
+        BL_TRY(planned_make(&planned, &own, value, length, count, e));
+        if (planned.blocks <= most)
+            high = middle;
+        else
+            low = middle;
+    }
+    options->max_column.each[c].max = high > largest ? high : largest;
+    return BL_OK;
+}
+
+int bl_capacities_find(struct bl_plan_options *options, const int64_t *length, size_t count, struct bl_error *e)
+{
+    struct bl_plan_columns *columns = &options->max_column;
+    for (int c = 0; c < columns->count && options->strategy == BL_STRATEGY_BLOCK; c++) {
+        struct bl_plan_column *column = &columns->each[c];
+        if (!column->is_field || column->max > 0)
+            continue;
+        BL_TRY(capacity_find(options, c, length, count, e));
+    }
+    return BL_OK;
+}
