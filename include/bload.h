@@ -114,6 +114,9 @@ struct bload_field {
     int64_t shape[BLOAD_RANK_MAX]; /* [rank] of one block: {T, ...}; elements are in C order */
     size_t block_bytes;            /* bytes of one block, decoded: the product of shape and item_bytes */
     const char *encoding;          /* of the shards: "raw", "jpeg:90", "jpeg:90:444", "delta" */
+    int own; /* not 0: the field has steps of its own, beside those of the sequences: shape is {capacity, ...}, where
+                capacity is the most steps in a block, and bload_dataset_read_places says where the steps of each
+                sequence lie. They lie one after the other, and padding follows them */
 };
 
 /* Returns the number of fields, at least 1. */
@@ -133,8 +136,9 @@ BLOAD_API int bload_dataset_read_block(struct bload_dataset *dataset, int64_t bl
 /* Gets one block of a field in memory, without a copy: *data has block_bytes bytes, is aligned for the element type, is
  * read-only, and is valid as long as the dataset. The shard stays mapped until then, so that a second pass over a
  * dataset runs at the speed of memory. Only blocks of epoch 0, of a dataset that is no view, in fields that are neither
- * compressed nor encoded, can be mapped (BLOAD_EUSAGE: use bload_dataset_read_block). As with every mapped file, an
- * access raises SIGBUS if the file was truncated or the disk fails. */
+ * compressed, nor encoded, nor stored flat (bload_field.own), can be mapped (BLOAD_EUSAGE: use
+ * bload_dataset_read_block). As with every mapped file, an access raises SIGBUS if the file was truncated or the disk
+ * fails. */
 BLOAD_API int bload_dataset_map_block(struct bload_dataset *dataset, int64_t block, int field, const void **data,
                                       struct bload_error *error);
 
@@ -156,6 +160,12 @@ struct bload_tables {
  * block. */
 BLOAD_API int bload_dataset_read_tables(struct bload_dataset *dataset, int64_t block,
                                         const struct bload_tables **tables, struct bload_error *error);
+
+/* Gets where the steps of each sequence lie in one block of a field: those of the sequence in slot i are steps
+ * cu_seqlens[i] to cu_seqlens[i + 1] - 1, [S + 1]. For a field without steps of its own, it is the table of that name.
+ * *cu_seqlens is valid until the next read from this dataset. BLOAD_EUSAGE: there is no such block or field. */
+BLOAD_API int bload_dataset_read_places(struct bload_dataset *dataset, int64_t block, int field,
+                                        const int32_t **cu_seqlens, struct bload_error *error);
 
 /* A row of sequences.tsv: a sequence, or an input that is in no block. */
 struct bload_row {

@@ -105,9 +105,10 @@ static void dataset_describe(struct bload_dataset *dataset)
             .dtype = bl_dtype_name(field->dtype),
             .item_bytes = bl_dtype_size(field->dtype),
             .rank = field->rank + 1, /* the first dimension of a block is T, the others are those of a step */
-            .shape = {format->T},
+            .shape = {bl_format_steps(format, f)},
             .block_bytes = bl_format_block_bytes(format, f),
             .encoding = dataset->encoding[f],
+            .own = field->own,
         };
         memcpy(out->shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
     }
@@ -238,6 +239,19 @@ int bload_dataset_read_tables(struct bload_dataset *dataset, int64_t block, cons
                                                 .sequence = read->sequence,
                                                 .length = read->length,
                                                 .source_start = read->source_start};
+    return error_export(code, &e, error);
+}
+
+int bload_dataset_read_places(struct bload_dataset *dataset, int64_t block, int field, const int32_t **cu_seqlens,
+                              struct bload_error *error)
+{
+    struct bl_error e = {0};
+    const struct bl_fields *fields = &dataset_format(dataset)->fields;
+    const struct bl_block *read = NULL;
+    bool known = field >= 0 && field < fields->count;
+    int code = known ? bl_blocks_tables(&dataset->blocks, block, &read, &e)
+                     : bl_error_set(&e, BL_EUSAGE, "no field %d: the dataset has %d", field, fields->count);
+    *cu_seqlens = code ? NULL : fields->field[field].own ? read->own[field] : read->cu_seqlens;
     return error_export(code, &e, error);
 }
 

@@ -159,17 +159,18 @@ int bl_export_arrays_set(struct bl_export_arrays *arrays, const struct bl_blocks
         struct bl_export_array array = {.name = field->name,
                                         .dtype = field->dtype,
                                         .rank = field->rank + 1,
-                                        .shape = {arrays->format.T},
+                                        .shape = {bl_format_steps(&arrays->format, f)},
                                         .field = f,
                                         .table = -1};
         memcpy(array.shape + 1, field->shape, (size_t)field->rank * sizeof *field->shape);
         arrays_add(arrays, &array);
     }
-    for (int t = 0; t < BL_TABLES + arrays->format.attributes; t++) {
+    for (int t = 0; t < BL_TABLES_ALL; t++) {
         const struct bl_format *format = &arrays->format;
         if (!bl_format_has_table(format, t))
             continue;
-        struct bl_export_array array = {.name = bl_format_table_name(format, t),
+        char *name = arrays->own_name[t < BL_TABLE_OWN ? 0 : t - BL_TABLE_OWN];
+        struct bl_export_array array = {.name = bl_format_table_name(format, t, name),
                                         .dtype = bl_format_table_dtype(format, t),
                                         .rank = t != BL_TABLE_NUM_SEQUENCES,
                                         .shape = {bl_format_table_width(format, t)},
@@ -219,7 +220,7 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
     int code = bl_blocks_tables(blocks, b, &tables, e);
     for (int a = 0; a < arrays->count && !code; a++) {
         const struct bl_export_array *array = &arrays->array[a];
-        if (array->table >= 0 && array->table < BL_TABLES)
+        if (array->table >= 0 && (array->table < BL_TABLES || array->table >= BL_TABLE_OWN))
             bl_block_copy_table(tables, &arrays->format, array->table, block->data[a]);
         for (int64_t i = 0; array->is_repeated && i < arrays->format.S; i++)
             ((int32_t *)(void *)block->data[a])[i] = tables->source_start[i] > 0 ? (int32_t)arrays->overlap : 0;
@@ -230,7 +231,7 @@ int bl_export_block_read(struct bl_export_block *block, const struct bl_export_a
         const struct bl_export_array *array = &arrays->array[a];
         if (array->field >= 0)
             code = bl_blocks_read(blocks, b, array->field, block->data[a], e);
-        else if (array->table >= BL_TABLES)
+        else if (array->table >= BL_TABLES && array->table < BL_TABLE_OWN)
             code = bl_blocks_attribute(blocks, b, array->table - BL_TABLES, block->data[a], e);
     }
     return code;

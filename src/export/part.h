@@ -48,8 +48,9 @@ struct bl_export_arrays {
     struct bl_format format; /* of the dataset */
     int count;
     struct bl_export_array array[BL_EXPORT_ARRAYS_MAX];
-    size_t bytes;    /* of all */
-    int64_t overlap; /* of the plan */
+    size_t bytes;                                     /* of all */
+    int64_t overlap;                                  /* of the plan */
+    char own_name[BL_FIELDS_MAX][BL_TENSOR_NAME_MAX]; /* of the places of own fields */
 };
 
 /* Sets the arrays of the blocks, which are valid as long as blocks is open. ids_bytes: size of the array of ids; 0: no

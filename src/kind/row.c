@@ -45,6 +45,19 @@ int bl_dtype_parse(const char *name)
     return -1;
 }
 
+int bl_fields_own_number(const struct bl_fields *fields, int f)
+{
+    int number = 0;
+    for (int i = 0; i < f; i++)
+        number += fields->field[i].own;
+    return number;
+}
+
+int bl_fields_count_own(const struct bl_fields *fields)
+{
+    return bl_fields_own_number(fields, fields->count);
+}
+
 size_t bl_field_step_bytes(const struct bl_field *field)
 {
     size_t bytes = bl_dtype_size(field->dtype);
@@ -100,7 +113,7 @@ static bool field_is_loss_mask(const struct bl_field *field)
 static bool field_is_mask(const struct bl_field *field)
 {
     bool is_labels = strcmp(field->name, "labels") == 0 && field->dtype != BL_U8 && field->dtype != BL_U16;
-    return strcmp(field->kind, "text") == 0 && !field->rank && (is_labels || field_is_loss_mask(field));
+    return !field->own && strcmp(field->kind, "text") == 0 && !field->rank && (is_labels || field_is_loss_mask(field));
 }
 
 /* Texts without labels train every step, and counting them would tell nothing. */

@@ -57,6 +57,10 @@ struct bl_fields {
     struct bl_field field[BL_FIELDS_MAX];
 };
 
+/* Returns the number of fields with steps of their own, and the place of own field f among them. */
+int bl_fields_count_own(const struct bl_fields *fields);
+int bl_fields_own_number(const struct bl_fields *fields, int f);
+
 /* Bytes of one step of the field. It cannot overflow: shapes are limited to 2^40 bytes per step. */
 size_t bl_field_step_bytes(const struct bl_field *field);
 

@@ -298,14 +298,18 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
     int64_t sequence = block->sequence[i];
     size_t piece = (size_t)(pack->plan->block_ptr[block->index] + i);
     uint8_t *out[BL_FIELDS_MAX];
-    for (int f = 0; f < fields->count; f++)
-        out[f] = block->field[f] + (size_t)block->cu_seqlens[i] * bl_field_step_bytes(&fields->field[f]);
+    int64_t own[BL_FIELDS_MAX] = {0};
+    for (int f = 0; f < fields->count; f++) {
+        out[f] = bl_block_place_of(block, fields, f, i);
+        own[f] = block->own[f] ? block->own[f][i + 1] - block->own[f][i] : 0;
+    }
     if (bl_bucketing_has(pack->bucketing, piece))
         return bl_bucketing_read(pack->bucketing, piece, block->length[i], out, e);
     struct bl_request request = {.sequence = sequence,
                                  .source_start = block->source_start[i],
                                  .steps = block->length[i],
                                  .out = out,
+                                 .own = own,
                                  .meter = meter};
     if (block->shared.data)
         request.memory = &block->shared;
@@ -338,11 +342,22 @@ static int assembler_read_piece(struct bl_assembler *a, struct bl_block *block, 
 
 /* --- padding ---------------------------------------------------------------------------------------------------- */
 
-/* Pads steps from to to - 1 of all fields. */
+/* Pads steps from to to - 1 of all fields on the common steps. */
 static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, size_t from, size_t to)
 {
-    for (int f = 0; f < pack->format->fields.count; f++)
-        bl_field_pad_between(&pack->format->fields.field[f], block->field[f], from, to, pack->format->pad_repeat);
+    const struct bl_fields *fields = &pack->format->fields;
+    for (int f = 0; f < fields->count; f++) {
+        if (!fields->field[f].own)
+            bl_field_pad_between(&fields->field[f], block->field[f], from, to, pack->format->pad_repeat);
+    }
+}
+
+/* Pads own field f of a block up to its capacity. Shards store flat fields without padding. */
+static void block_pad_own(const struct bl_format *format, struct bl_block *block, int f)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    if (field->own && !field->flat)
+        bl_field_pad_between(field, block->field[f], (size_t)block->own[f][format->S], (size_t)field->capacity, false);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */
@@ -392,6 +407,8 @@ static int block_fill(struct bl_assembler *a, struct bl_block *block, const stru
             block_pad_range(a->pack, block, end, next);
     }
     block_pad_range(a->pack, block, (size_t)block->cu_seqlens[block->num_sequences], (size_t)a->pack->format->T);
+    for (int f = 0; f < a->pack->format->fields.count; f++)
+        block_pad_own(a->pack->format, block, f);
     return BL_OK;
 }
 
@@ -445,7 +462,7 @@ static int64_t worker_count_trained(const struct bl_shard_worker *w, const struc
     const uint8_t *data[BL_FIELDS_MAX];
     const int32_t repeated = block->source_start[i] > 0 ? w->overlap : 0;
     for (int f = 0; f < fields->count; f++)
-        data[f] = block->field[f] + (size_t)(block->cu_seqlens[i] + repeated) * bl_field_step_bytes(&fields->field[f]);
+        data[f] = bl_block_place_of(block, fields, f, i) + (size_t)repeated * bl_field_step_bytes(&fields->field[f]);
     return block->length[i] > repeated ? bl_fields_count_trained(fields, data, block->length[i] - repeated) : 0;
 }
 

@@ -228,7 +228,8 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
     /* The bytes of a row, a piece and a block in the tables of the plan. 8 bytes of each row and of each piece are for
      * external bucketing of the spool. */
     struct needs n = {.base = BASE_MEMORY + 24 * (int64_t)rows + 28 * (int64_t)plan->pieces +
-                              8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, rows),
+                              8 * (int64_t)plan->blocks + bl_attribute_values_memory(format, rows) +
+                              8 * (int64_t)rows * plan->own.count,
                       .input = input > reader ? input - reader : 0,
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
                       .format = format};
@@ -275,7 +276,8 @@ static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t
 {
     struct bl_layout layout;
     BL_TRY(bl_layout_make(&layout, format, shard, e));
-    *bytes = layout.file_size;
+    /* Flat fields are taken to be spread evenly. */
+    *bytes = layout.file_size + (int64_t)((double)format->flat_bytes * (double)layout.blocks / (double)format->blocks);
     bl_layout_free(&layout);
     return BL_OK;
 }

@@ -136,6 +136,8 @@ static void write_on_bucketing_progress(void *sink, int64_t rows)
 static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
+    if (bl_fields_count_own(&p->format.fields)) /* buckets hold the common steps only */
+        return false;
     if (p->request.view) {
         if (!bl_packing_view_needs_buckets(p))
             return false;

@@ -124,6 +124,8 @@ static void plan_add_block(struct sampling *s, int64_t b)
         skip = 0;
         steps = steps - from < left ? steps - from : left;
         plan->sequence[plan->pieces] = all->sequence[p];
+        for (int f = 0; f < plan->own.count; f++)
+            plan->own.field[f].piece[plan->pieces] = from ? 0 : (int32_t)bl_plan_own_length(all, f, (size_t)p);
         plan->length[plan->pieces] = steps;
         plan->source_start[plan->pieces++] = from + (all->source_start ? all->source_start[p] : 0);
         at = bl_plan_next_start(all, at, steps);
@@ -169,7 +171,14 @@ static int sample_open(struct sampling *s, struct bl_error *e)
     plan->sequence = malloc(pieces * sizeof *plan->sequence);
     plan->length = malloc(pieces * sizeof *plan->length);
     plan->source_start = malloc(pieces * sizeof *plan->source_start);
-    if (!plan->block_ptr || !plan->sequence || !plan->length || !plan->source_start)
+    bool whole = plan->block_ptr && plan->sequence && plan->length && plan->source_start;
+    for (int f = 0; f < all->own.count; f++) {
+        struct bl_plan_own_field *field = &plan->own.field[plan->own.count++];
+        *field = all->own.field[f];
+        field->piece = malloc(pieces * sizeof *field->piece);
+        whole &= field->piece != NULL;
+    }
+    if (!whole)
         return bl_error_memory(e);
     s->job = calloc((size_t)s->pack.share.workers, sizeof *s->job);
     int code = s->job ? BL_OK : bl_error_memory(e);
@@ -315,7 +324,7 @@ static int round_open_shard(struct sampling *s, struct bl_error *e)
     char *dir = bl_path_join(s->of->dir, name);
     int code = dir ? bl_folders_prepare(dir, e) : bl_error_memory(e);
     if (!code)
-        code = bl_shard_writer_open(&s->format, dir, 0, &s->shard, e);
+        code = bl_shard_writer_open(&s->format, &s->plan, dir, 0, &s->shard, e);
     free(dir);
     return code;
 }

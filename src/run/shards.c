@@ -211,7 +211,7 @@ static int shard_create(struct shards_run *run, int64_t number, struct bl_error 
     open->number = number;
     open->last_block =
         bl_format_first_block(run->pack->format, number) + bl_format_blocks_of(run->pack->format, number) - 1;
-    int code = bl_shard_writer_open(run->pack->format, run->pack->dir, number, &open->shard, e);
+    int code = bl_shard_writer_open(run->pack->format, run->pack->plan, run->pack->dir, number, &open->shard, e);
     if (code) {
         free(open);
         return code;

@@ -120,6 +120,7 @@ size_t bl_block_memory(const struct bl_format *format, size_t blocks, bool with_
     size_t S = (size_t)format->S;
     size_t size = block_align((S + 1) * sizeof(int32_t), ALIGN) + block_align(S * sizeof(int32_t), ALIGN) +
                   2 * block_align(S * sizeof(int64_t), ALIGN);
+    size += (size_t)bl_fields_count_own(&format->fields) * block_align((S + 1) * sizeof(int32_t), ALIGN);
     size = PAGE + blocks * size;
     for (int f = 0; with_fields && f < format->fields.count; f++)
         size += PAGE + block_align(blocks * bl_format_block_bytes(format, f), PAGE);
@@ -152,6 +153,8 @@ static void block_divide(struct bl_block *block, size_t blocks, const struct bl_
         block[b].length = block_carve(&at, S * sizeof(int32_t));
         block[b].sequence = block_carve(&at, S * sizeof(int64_t));
         block[b].source_start = block_carve(&at, S * sizeof(int64_t));
+        for (int f = 0; f < format->fields.count; f++)
+            block[b].own[f] = format->fields.field[f].own ? block_carve(&at, (S + 1) * sizeof(int32_t)) : NULL;
     }
 }
 
@@ -205,6 +208,17 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
         start = bl_plan_next_start(plan, start, block->length[i]);
     }
     block->cu_seqlens[format->S] = (int32_t)stop;
+    for (int f = 0, own = 0; f < format->fields.count; f++) {
+        if (!format->fields.field[f].own)
+            continue;
+        int32_t *start_of = block->own[f];
+        start_of[0] = 0;
+        for (int32_t i = 0; i < format->S; i++) {
+            int64_t steps = i < count ? bl_plan_own_length(plan, own, first + (size_t)i) : 0;
+            start_of[i + 1] = start_of[i] + (int32_t)steps;
+        }
+        own++;
+    }
 }
 
 /* cu_seqlens must not decrease and must stay within T, and a piece must fit between its boundaries: then no loop over
@@ -218,6 +232,17 @@ bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_for
         if (block->cu_seqlens[i] > block->cu_seqlens[i + 1] || block->sequence[i] < -1 || block->length[i] < 0 ||
             block->length[i] > block->cu_seqlens[i + 1] - block->cu_seqlens[i])
             return false;
+    }
+    for (int f = 0; f < format->fields.count; f++) {
+        const int32_t *start = block->own[f];
+        if (!start)
+            continue;
+        if (start[0] != 0 || start[format->S] > format->fields.field[f].capacity)
+            return false;
+        for (int64_t i = 0; i < format->S; i++) {
+            if (start[i] > start[i + 1] || (i >= block->num_sequences && start[i] != start[i + 1]))
+                return false;
+        }
     }
     return true;
 }
@@ -235,7 +260,10 @@ void bl_block_fail(struct bl_block *block, const struct bl_format *format, int i
     block->source_start[i] = 0;
     for (int f = 0; f < format->fields.count; f++) {
         size_t step = bl_field_step_bytes(&format->fields.field[f]);
-        if (block->field[f])
+        const int32_t *own = block->own[f];
+        if (block->field[f] && own)
+            memset(block->field[f] + (size_t)own[i] * step, 0, (size_t)(own[i + 1] - own[i]) * step);
+        else if (block->field[f])
             memset(block->field[f] + start * step, 0, steps * step);
     }
 }
@@ -274,10 +302,12 @@ void bl_block_copy_table(const struct bl_block *block, const struct bl_format *f
     const struct bl_attribute_values *values = block->values;
     if (table == BL_TABLE_SEGMENT_IDS)
         bl_block_segment_ids(block, format, out);
+    else if (table >= BL_TABLE_OWN)
+        memcpy(out, block->own[table - BL_TABLE_OWN], ((size_t)format->S + 1) * sizeof(int32_t));
     else if (table < BL_TABLES)
         memcpy(out, from[table],
                (size_t)bl_format_table_width(format, table) * bl_dtype_size(bl_format_table_dtype(format, table)));
-    for (int64_t i = 0; table >= BL_TABLES && i < format->S; i++)
+    for (int64_t i = 0; table >= BL_TABLES && table < BL_TABLE_OWN && i < format->S; i++)
         ((int64_t *)out)[i] =
             block->sequence[i] < 0 ? 0 : values->value[block->sequence[i] * values->count + table - BL_TABLES];
 }

@@ -25,11 +25,13 @@
 struct bl_block {
     int64_t index; /* in the dataset, from 0 */
     int32_t num_sequences;
-    int32_t *cu_seqlens;            /* [S + 1] first step of each piece, then the end of the last one */
-    int64_t *sequence;              /* [S] row of sequences.tsv; -1: unused or failed */
-    int32_t *length;                /* [S] steps; 0: unused or failed */
-    int64_t *source_start;          /* [S] first step within the sequence; all zero when no sequence was cut */
-    uint8_t *field[BL_FIELDS_MAX];  /* T * bl_field_step_bytes each, aligned for the dtype; NULL: made without fields */
+    int32_t *cu_seqlens;         /* [S + 1] first step of each piece, then the end of the last one */
+    int64_t *sequence;           /* [S] row of sequences.tsv; -1: unused or failed */
+    int32_t *length;             /* [S] steps; 0: unused or failed */
+    int32_t *own[BL_FIELDS_MAX]; /* [S + 1] of own fields: first own step of each piece, then the end of the last one */
+    int64_t *source_start;       /* [S] first step within the sequence; all zero when no sequence was cut */
+    uint8_t *field[BL_FIELDS_MAX];  /* T, or the capacity of an own field, * bl_field_step_bytes each, aligned for the
+                                       dtype; NULL: made without fields */
     uint8_t *room[BL_FIELDS_MAX];   /* start of the field's memory: the field begins here or less than a page later */
     void *memory;                   /* the allocation that holds all arrays above; NULL: shared holds them */
     struct bl_shared_memory shared; /* holds the arrays if other processes write the fields */
@@ -57,6 +59,13 @@ void bl_block_plan(struct bl_block *block, const struct bl_format *format, const
 /* Checks tables that were read from a file: returns true if all values are in range, so that they can be used as
  * indices. */
 bool bl_block_tables_are_sound(const struct bl_block *block, const struct bl_format *format);
+
+/* Returns the place of piece i in field f. */
+static inline uint8_t *bl_block_place_of(const struct bl_block *block, const struct bl_fields *fields, int f, int i)
+{
+    const int32_t *start = fields->field[f].own ? block->own[f] : block->cu_seqlens;
+    return block->field[f] + (size_t)start[i] * bl_field_step_bytes(&fields->field[f]);
+}
 
 /* Moves the start of field f so that its position within a page of memory equals the position of `offset` within a page
  * of the file. Direct I/O requires that. The content of the field is lost. */

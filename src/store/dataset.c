@@ -31,6 +31,8 @@ int bl_dataset_open(struct bl_dataset *dataset, const char *dir, struct bl_error
     if (!code)
         code = bl_index_check_plan(&dataset->index, format->plan_digest, e);
     if (!code)
+        code = bl_index_check_own(&dataset->index, &format->fields, e);
+    if (!code)
         code = bl_block_make(&dataset->block, 1, format, false, e);
     dataset->index.overlap = dataset->manifest.plan_info.overlap;
     if (code)
@@ -174,7 +176,7 @@ static int dataset_seek_field(struct bl_dataset *dataset, int64_t b, int f, int6
         return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, dataset->dir, fields->count);
     BL_TRY(dataset_seek_block(dataset, b, &row, e));
     const struct bl_shard_tensor *tensor = bl_layout_field(dataset->layout, f);
-    *size = tensor->row_bytes;
+    *size = bl_layout_block_bytes(dataset->layout, tensor, row);
     *offset = bl_layout_offset(dataset->layout, tensor, row);
     return BL_OK;
 }
@@ -222,9 +224,11 @@ static int dataset_seek_steps(struct bl_dataset *dataset, int64_t b, int f, int6
     const struct bl_format *format = &dataset->manifest.format;
     int64_t size = 0;
     BL_TRY(dataset_seek_field(dataset, b, f, offset, &size, e));
-    if (first < 0 || first > end || end > format->T)
+    const struct bl_field *field = &format->fields.field[f];
+    int64_t steps = field->flat ? size / (int64_t)bl_field_step_bytes(field) : bl_format_steps(format, f);
+    if (first < 0 || first > end || end > steps)
         return bl_error_set(e, BL_EUSAGE, "no steps %" PRId64 " to %" PRId64 ": a block of %s has %" PRId64, first, end,
-                            dataset->dir, format->T);
+                            dataset->dir, steps);
     *offset += first * (int64_t)bl_field_step_bytes(&format->fields.field[f]);
     return BL_OK;
 }
@@ -284,7 +288,16 @@ int bl_dataset_read_steps(struct bl_dataset *dataset, int64_t b, int f, int64_t 
 
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e)
 {
-    return bl_dataset_read_steps(dataset, b, f, 0, dataset->manifest.format.T, out, e);
+    const struct bl_format *format = &dataset->manifest.format;
+    const struct bl_field *field = f >= 0 && f < format->fields.count ? &format->fields.field[f] : NULL;
+    if (!field || !field->flat)
+        return bl_dataset_read_steps(dataset, b, f, 0, field ? bl_format_steps(format, f) : 0, out, e);
+    /* A flat field is stored without its padding. */
+    int64_t offset = 0, size = 0, step = (int64_t)bl_field_step_bytes(field);
+    BL_TRY(dataset_seek_field(dataset, b, f, &offset, &size, e));
+    BL_TRY(bl_dataset_read_steps(dataset, b, f, 0, size / step, out, e));
+    bl_field_pad_between(field, out, (size_t)(size / step), (size_t)field->capacity, false);
+    return BL_OK;
 }
 
 /* The checksum covers the bytes as they are stored in the uncompressed file: of a JPEG field, the files of the block.
@@ -333,6 +346,10 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
     if (format->encoding[f].kind != BL_ENCODING_RAW)
         return bl_error_set(e, BL_EUSAGE, "%s: %s is encoded (%s): its blocks can only be read, not mapped",
                             dataset->dir, format->fields.field[f].name, bl_encoding_name(&format->encoding[f], name));
+    if (format->fields.field[f].flat)
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: %s is stored flat, without padding: its blocks can only be read, not mapped",
+                            dataset->dir, format->fields.field[f].name);
     if (dataset->file.compressed)
         return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can only be read, not mapped", dataset->dir);
     if (!dataset->map && !(dataset->map = calloc((size_t)bl_format_shards(format), sizeof *dataset->map)))
@@ -395,6 +412,15 @@ int bl_dataset_tables(struct bl_dataset *dataset, int64_t b, const struct bl_blo
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !code; i++) {
         if (bl_format_has_table(format, (int)rows[i].table))
             code = dataset_read_table_row(dataset, (int)rows[i].table, row, rows[i].out, e);
+    }
+    for (int f = 0; f < format->fields.count && !code; f++) {
+        if (!format->fields.field[f].own)
+            continue;
+        code = dataset_read_table_row(dataset, BL_TABLE_OWN + f, row, block->own[f], e);
+        const int64_t *steps = dataset->layout->steps[f];
+        if (!code && steps && block->own[f][format->S] != steps[row + 1] - steps[row])
+            code = bl_error_set(e, BL_EDATA, "%s: %s_offsets of block %" PRId64 " differs from its places",
+                                dataset->file.path, format->fields.field[f].name, b);
     }
     if (!code && !bl_block_tables_are_sound(block, format))
         code = bl_error_set(e, BL_EDATA, "%s: the tables of block %" PRId64 " are damaged", dataset->file.path, b);

@@ -59,8 +59,9 @@ void bl_dataset_close(struct bl_dataset *dataset);
  * shard each time. Call it at most once. */
 int bl_dataset_keep(struct bl_dataset *dataset, int64_t shards, struct bl_error *e);
 
-/* Copies block b of field f, decoded, to out: T steps. BL_EUSAGE: the block or the field does not exist. BL_EDATA: the
- * shard does not match the manifest, or cannot be decoded. Checksums are not compared: see bl_dataset_check_block. */
+/* Copies block b of field f, decoded, to out: T steps, or the capacity of an own field. BL_EUSAGE: the block or the
+ * field does not exist. BL_EDATA: the shard does not match the manifest, or cannot be decoded. Checksums are not
+ * compared: see bl_dataset_check_block. */
 int bl_dataset_read(struct bl_dataset *dataset, int64_t b, int f, void *out, struct bl_error *e);
 
 /* Copies steps first to end - 1 of the block, decoded. Further error: BL_EUSAGE, the steps do not exist. */

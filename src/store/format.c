@@ -22,13 +22,24 @@ static const struct {
     [BL_TABLE_SOURCE_START] = {"source_start", BL_I64}, [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
 };
 
-const char *bl_format_table_name(const struct bl_format *format, int table)
+/* Formats the name of the places of own field f. */
+static char *own_table_name(const struct bl_format *format, int f, char out[BL_TENSOR_NAME_MAX])
 {
+    snprintf(out, BL_TENSOR_NAME_MAX, "%s_cu_seqlens", format->fields.field[f].name);
+    return out;
+}
+
+const char *bl_format_table_name(const struct bl_format *format, int table, char out[BL_TENSOR_NAME_MAX])
+{
+    if (table >= BL_TABLE_OWN)
+        return own_table_name(format, table - BL_TABLE_OWN, out);
     return table < BL_TABLES ? tables[table].name : format->attribute[table - BL_TABLES].name;
 }
 
 enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table)
 {
+    if (table >= BL_TABLE_OWN)
+        return BL_I32;
     return table < BL_TABLES ? tables[table].dtype : format->attribute[table - BL_TABLES].dtype;
 }
 
@@ -38,11 +49,15 @@ int64_t bl_format_table_width(const struct bl_format *format, int table)
         return 1;
     if (table == BL_TABLE_SEGMENT_IDS)
         return format->T;
-    return table == BL_TABLE_CU_SEQLENS ? format->S + 1 : format->S;
+    return table == BL_TABLE_CU_SEQLENS || table >= BL_TABLE_OWN ? format->S + 1 : format->S;
 }
 
 bool bl_format_has_table(const struct bl_format *format, int table)
 {
+    if (table >= BL_TABLE_OWN)
+        return table - BL_TABLE_OWN < format->fields.count && format->fields.field[table - BL_TABLE_OWN].own;
+    if (table >= BL_TABLES)
+        return table - BL_TABLES < format->attributes;
     if (table == BL_TABLE_SOURCE_START)
         return format->has_source_start;
     return table == BL_TABLE_SEGMENT_IDS ? format->has_segment_ids : true;
@@ -60,19 +75,24 @@ static void format_tensor_name(const struct bl_format *format, int f, bool offse
 
 /* Returns true if one of the first `tables_before` tables or `fields_before` fields has the name, if a tensor of such a
  * field has it, or if the name is reserved. The tensors of a JPEG field are NAME_jpeg and NAME_offsets, that of a delta
- * field is NAME_delta; NAME itself is taken in any case, since readers decode to an array of this name. */
+ * field is NAME_delta; NAME itself is taken in any case, since readers decode to an array of this name. An own field
+ * has NAME_cu_seqlens, and NAME_offsets if it is flat. */
 static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
         return true;
+    char own[BL_TENSOR_NAME_MAX];
     for (int t = 0; t < tables_before; t++) {
-        if (strcmp(name, bl_format_table_name(format, t)) == 0)
+        if (strcmp(name, bl_format_table_name(format, t, own)) == 0)
             return true;
     }
     for (int f = 0; f < fields_before; f++) {
+        const struct bl_field *field = &format->fields.field[f];
         char tensor[2 * BL_FIELD_NAME_MAX];
-        bool taken = strcmp(name, format->fields.field[f].name) == 0;
-        for (int offsets = format->encoding[f].kind == BL_ENCODING_JPEG; offsets >= 0 && !taken; offsets--) {
+        bool taken = strcmp(name, field->name) == 0;
+        taken |= field->own && strcmp(name, own_table_name(format, f, own)) == 0;
+        bool has_offsets = format->encoding[f].kind == BL_ENCODING_JPEG || (field->own && field->flat);
+        for (int offsets = has_offsets; offsets >= 0 && !taken; offsets--) {
             format_tensor_name(format, f, offsets, tensor, sizeof tensor);
             taken = strcmp(name, tensor) == 0;
         }
@@ -91,7 +111,7 @@ int64_t bl_format_step_bytes(const struct bl_format *format)
 {
     int64_t bytes = 0;
     for (int f = 0; f < format->fields.count; f++)
-        bytes += (int64_t)bl_field_step_bytes(&format->fields.field[f]);
+        bytes += format->fields.field[f].own ? 0 : (int64_t)bl_field_step_bytes(&format->fields.field[f]);
     return bytes;
 }
 
@@ -171,6 +191,26 @@ bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kin
     return false;
 }
 
+/* Checks an own field: its capacity, that it is not encoded, and that its tables have names. */
+static int format_check_own(const struct bl_format *format, int f, struct bl_error *e)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    char table[BL_TENSOR_NAME_MAX], offsets[2 * BL_FIELD_NAME_MAX];
+    own_table_name(format, f, table);
+    format_tensor_name(format, f, true, offsets, sizeof offsets);
+    if (field->capacity < 1 || field->capacity > BL_T_MAX)
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": a capacity of %" PRId64 " steps is not between 1 and %" PRId64,
+                            field->name, field->capacity, BL_T_MAX);
+    if (format->encoding[f].kind != BL_ENCODING_RAW)
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\" has steps of its own, which cannot be encoded", field->name);
+    const char *taken = format_name_is_taken(format, table, BL_TABLES, f)                    ? table
+                        : field->flat && format_name_is_taken(format, offsets, BL_TABLES, f) ? offsets
+                                                                                             : NULL;
+    if (taken)
+        return bl_error_set(e, BL_EUSAGE, "field \"%s\": the name \"%s\" of its table is taken", field->name, taken);
+    return BL_OK;
+}
+
 /* Sums over the blocks of all fields must not overflow int64_t: each block may have a quarter of an equal share. */
 int bl_format_check(const struct bl_format *format, struct bl_error *e)
 {
@@ -187,7 +227,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "a dataset has 1 to %d fields, not %d", BL_FIELDS_MAX, format->fields.count);
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
-        struct bl_tensor block = {.dtype = field->dtype, .rank = field->rank + 1, .shape = {format->T}};
+        struct bl_tensor block = {
+            .dtype = field->dtype, .rank = field->rank + 1, .shape = {bl_format_steps(format, f)}};
+        BL_TRY(field->own ? format_check_own(format, f, e) : BL_OK);
         if (format_name_is_taken(format, field->name, BL_TABLES, f))
             return bl_error_set(e, BL_EUSAGE, "field name \"%s\" is taken", field->name);
         bool has_rank = field->rank >= 0 && field->rank <= BL_FIELD_RANK_MAX;
@@ -217,9 +259,15 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
+int64_t bl_format_steps(const struct bl_format *format, int f)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    return field->own ? field->capacity : format->T;
+}
+
 size_t bl_format_block_bytes(const struct bl_format *format, int f)
 {
-    return (size_t)format->T * bl_field_step_bytes(&format->fields.field[f]);
+    return (size_t)bl_format_steps(format, f) * bl_field_step_bytes(&format->fields.field[f]);
 }
 
 size_t bl_format_frame_size(const struct bl_format *format)
@@ -233,7 +281,7 @@ bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format
     for (int f = 0; f < a->fields.count && same; f++) {
         const struct bl_field *x = &a->fields.field[f], *y = &b->fields.field[f];
         same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
-               a->encoding[f].kind == b->encoding[f].kind;
+               a->encoding[f].kind == b->encoding[f].kind && x->own == y->own;
         for (int i = 0; i < x->rank && same; i++)
             same = x->shape[i] == y->shape[i];
     }
@@ -290,7 +338,7 @@ static int tensor_rank(const struct bl_shard_tensor *tensor)
 {
     if (tensor->table < 0)
         return tensor->varies ? 3 : 2;
-    return tensor->table >= BL_TABLES;
+    return tensor->table >= BL_TABLES && tensor->table < BL_TABLE_OWN;
 }
 
 /* Compares two tensors for qsort: large elements come first, since torch requires aligned tensors; then tensor_rank
@@ -315,12 +363,13 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
         tensor[i] = &layout->tensor[i].tensor;
     BL_TRY(bl_safetensors_place(tensor, layout->tensors, e));
     /* The first dimension of each tensor is the block, except where the size varies. */
-    for (int i = 0; i < layout->tensors; i++)
-        layout->tensor[i].row_bytes =
-            layout->tensor[i].varies ? 0 : (tensor[i]->end - tensor[i]->begin) / layout->blocks;
+    for (int i = 0; i < layout->tensors; i++) {
+        bool is_even = !layout->tensor[i].varies && !layout->tensor[i].flat;
+        layout->tensor[i].row_bytes = is_even ? (tensor[i]->end - tensor[i]->begin) / layout->blocks : 0;
+    }
     char version[16], first[24], name[BL_FIELDS_MAX][BL_FIELD_NAME_MAX + 16];
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
-    snprintf(version, sizeof version, "%d", BL_FORMAT_VERSION);
+    snprintf(version, sizeof version, "%d", bl_fields_count_own(&format->fields) ? BL_FORMAT_OWN : BL_FORMAT_VERSION);
     snprintf(first, sizeof first, "%" PRId64, layout->first_block);
     struct bl_metadata metadata[3 + BL_FIELDS_MAX] = {
         {"bload_format", version}, {"first_block", first}, {"plan_digest", format->plan_digest}};
@@ -338,22 +387,59 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     return code;
 }
 
+/* Adds the tensors of own field f: [n, capacity, ...], or the steps of a flat field, [steps, ...], and its offsets,
+ * [n + 1]. */
+static void layout_add_own(struct bl_layout *layout, const struct bl_format *format, int f)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    struct bl_shard_tensor *out = layout_add(layout, -1, f, field->dtype);
+    snprintf(out->tensor.name, sizeof out->tensor.name, "%s", field->name);
+    out->flat = field->flat;
+    out->step_bytes = (int64_t)bl_field_step_bytes(field);
+    if (field->flat)
+        out->tensor.shape[0] = 0;
+    else
+        tensor_add_dimension(&out->tensor, field->capacity);
+    for (int i = 0; i < field->rank; i++)
+        tensor_add_dimension(&out->tensor, field->shape[i]);
+    if (!field->flat)
+        return;
+    out = layout_add(layout, -1, f, BL_I64);
+    out->offsets = out->flat = true;
+    out->tensor.shape[0] = layout->blocks + 1;
+    snprintf(out->tensor.name, sizeof out->tensor.name, "%s_offsets", field->name);
+}
+
+/* Returns whether the sizes of some tensors do not follow from the format. */
+static bool format_has_sizes(const struct bl_format *format)
+{
+    bool flat = false;
+    for (int f = 0; f < format->fields.count; f++)
+        flat |= format->fields.field[f].own && format->fields.field[f].flat;
+    return flat || bl_format_encodes(format, BL_ENCODING_JPEG);
+}
+
 /* Makes the layout of blocks first_block to first_block + blocks - 1 as one shard. A field has one tensor, [n, T, ...],
  * and a JPEG field two: the files, [bytes], and the offsets of the steps, [n, T + 1]. On error the layout is empty. */
 static int layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t first_block, int64_t blocks,
                        struct bl_error *e)
 {
     *layout = (struct bl_layout){.first_block = first_block, .blocks = blocks};
-    for (int t = 0; t < BL_TABLES + format->attributes; t++) {
+    for (int t = 0; t < BL_TABLES_ALL; t++) {
+        char own[BL_TENSOR_NAME_MAX];
         if (!bl_format_has_table(format, t))
             continue;
         struct bl_tensor *tensor = &layout_add(layout, t, -1, bl_format_table_dtype(format, t))->tensor;
-        snprintf(tensor->name, sizeof tensor->name, "%s", bl_format_table_name(format, t));
+        snprintf(tensor->name, sizeof tensor->name, "%s", bl_format_table_name(format, t, own));
         if (t != BL_TABLE_NUM_SEQUENCES)
             tensor_add_dimension(tensor, bl_format_table_width(format, t));
     }
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
+        if (field->own) {
+            layout_add_own(layout, format, f);
+            continue;
+        }
         struct bl_shard_tensor *out = layout_add(layout, -1, f, field->dtype);
         format_tensor_name(format, f, false, out->tensor.name, sizeof out->tensor.name);
         out->varies = format->encoding[f].kind == BL_ENCODING_JPEG;
@@ -369,7 +455,7 @@ static int layout_make(struct bl_layout *layout, const struct bl_format *format,
     }
     qsort(layout->tensor, (size_t)layout->tensors, sizeof *layout->tensor, tensor_compare);
     int code = layout_make_header(layout, format, e);
-    if (!code && bl_format_encodes(format, BL_ENCODING_JPEG)) {
+    if (!code && format_has_sizes(format)) {
         layout->file_size += (int64_t)SPARE;
         code = bl_safetensors_pad(&layout->header, layout->header.size + SPARE, e);
     }
@@ -383,21 +469,39 @@ int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int
     return layout_make(layout, format, bl_format_first_block(format, shard), bl_format_blocks_of(format, shard), e);
 }
 
-int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t size[BL_FIELDS_MAX],
                       struct bl_error *e)
 {
     size_t header = layout->header.size;
     for (int i = 0; i < layout->tensors; i++) {
-        if (layout->tensor[i].varies)
-            layout->tensor[i].tensor.shape[0] = bytes[layout->tensor[i].field];
+        struct bl_shard_tensor *tensor = &layout->tensor[i];
+        const int64_t *steps = tensor->field >= 0 ? layout->steps[tensor->field] : NULL;
+        if (tensor->varies || (tensor->flat && !tensor->offsets))
+            tensor->tensor.shape[0] = steps ? steps[layout->blocks] : size[tensor->field];
     }
     int code = layout_make_header(layout, format, e);
     layout->file_size += (int64_t)header - (int64_t)layout->header.size;
     return code ? code : bl_safetensors_pad(&layout->header, header, e);
 }
 
+int bl_layout_set_steps(struct bl_layout *layout, const struct bl_format *format, int f, int64_t *steps,
+                        struct bl_error *e)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    free(layout->steps[f]);
+    layout->steps[f] = steps;
+    bool sound = steps[0] == 0;
+    for (int64_t b = 0; b < layout->blocks && sound; b++)
+        sound = steps[b] <= steps[b + 1] && steps[b + 1] - steps[b] <= field->capacity;
+    return sound ? BL_OK
+                 : bl_error_set(e, BL_EDATA, "%s_offsets is damaged: a block does not have 0 to %" PRId64 " steps",
+                                field->name, field->capacity);
+}
+
 void bl_layout_free(struct bl_layout *layout)
 {
+    for (int f = 0; f < BL_FIELDS_MAX; f++)
+        free(layout->steps[f]);
     bl_buffer_free(&layout->header);
     *layout = (struct bl_layout){0};
 }
@@ -430,7 +534,15 @@ const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, 
 
 int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row)
 {
-    return (int64_t)layout->header.size + tensor->tensor.begin + row * tensor->row_bytes;
+    const int64_t *steps = tensor->flat && !tensor->offsets ? layout->steps[tensor->field] : NULL;
+    int64_t before = steps ? steps[row] * tensor->step_bytes : row * tensor->row_bytes;
+    return (int64_t)layout->header.size + tensor->tensor.begin + before;
+}
+
+int64_t bl_layout_block_bytes(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row)
+{
+    const int64_t *steps = tensor->flat && !tensor->offsets ? layout->steps[tensor->field] : NULL;
+    return steps ? (steps[row + 1] - steps[row]) * tensor->step_bytes : tensor->row_bytes;
 }
 
 /* The size of a block, and the maximum size of a header, come from the layout of a single shard with all blocks and
@@ -443,7 +555,7 @@ int bl_layout_divide(struct bl_format *format, int64_t shard_size, struct bl_err
     memset(raw.encoding, 0, sizeof raw.encoding);
     BL_TRY(layout_make(&all, &raw, 0, format->blocks, e));
     int64_t header = (int64_t)all.header.size;
-    int64_t per_block = (all.file_size - header) / format->blocks;
+    int64_t per_block = (all.file_size - header + format->flat_bytes) / format->blocks;
     /* A block larger than shard_size gets a shard of its own. */
     int64_t fit = (shard_size - header) / per_block;
     format->blocks_per_shard = fit < 1 ? 1 : fit < format->blocks ? fit : format->blocks;

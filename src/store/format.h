@@ -52,6 +52,7 @@ struct bl_format {
     size_t frame_size; /* maximum bytes of a frame before compression; 0: BL_FRAME_MAX */
     char plan_digest[BL_DIGEST_SIZE];
     int64_t blocks_per_shard; /* set by bl_layout_divide, or read from a manifest */
+    int64_t flat_bytes;       /* bytes of the steps of all flat fields in all blocks, for bl_layout_divide alone */
 };
 
 /* The tables of a shard with n blocks. Attribute a of the format is table BL_TABLES + a: [n, S], the values of the
@@ -64,7 +65,9 @@ enum bl_table {
     BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only if some piece is a part of a sequence */
     BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
     BL_TABLES,
-    BL_TABLES_ALL = BL_TABLES + BL_ATTRIBUTES_MAX
+    BL_TABLE_OWN = BL_TABLES + BL_ATTRIBUTES_MAX, /* + f: NAME_cu_seqlens I32 [n, S + 1] of own field f: starts of the
+                                                     own steps, then the end, repeated to the end of the row */
+    BL_TABLES_ALL = BL_TABLE_OWN + BL_FIELDS_MAX
 };
 
 /* Checks all members except blocks_per_shard. BL_EUSAGE: the name of a field or attribute is taken, a size is out of
@@ -74,7 +77,7 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e);
 /* Returns true if a table, an attribute or a field has the name, or if the name is reserved. */
 bool bl_format_has(const struct bl_format *format, const char *name);
 
-/* Returns the sum of the bytes of one step over all fields, before encoding. */
+/* Returns the sum of the bytes of one step over all fields on the common steps, before encoding. */
 int64_t bl_format_step_bytes(const struct bl_format *format);
 
 /* Sets S for plans with up to `most` sequences in a block: to slots (--sequence-slots) or, if slots is 0, to the
@@ -95,7 +98,10 @@ bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format
 /* Returns true if at least one field has the encoding. */
 bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind);
 
-/* Returns the bytes of one block of field f before encoding. */
+/* Returns the steps of a block of field f: T, or the capacity of an own field. */
+int64_t bl_format_steps(const struct bl_format *format, int f);
+
+/* Returns the bytes of one block of field f before encoding; of a flat field, the most. */
 size_t bl_format_block_bytes(const struct bl_format *format, int f);
 
 /* Returns the maximum bytes of a frame before compression. */
@@ -112,8 +118,9 @@ int64_t bl_format_blocks_of(const struct bl_format *format, int64_t shard);
 #define BL_SHARD_NAME_MAX 96
 char *bl_format_shard_name(const struct bl_format *format, int64_t shard, char out[BL_SHARD_NAME_MAX]);
 
-/* These return the name and the type of a table (enum bl_table) or of an attribute (BL_TABLES + its number). */
-const char *bl_format_table_name(const struct bl_format *format, int table);
+/* These return the name and the type of a table (enum bl_table), of an attribute (BL_TABLES + its number) or of the
+ * places of an own field (BL_TABLE_OWN + its number). A composed name is written to out. */
+const char *bl_format_table_name(const struct bl_format *format, int table, char out[BL_TENSOR_NAME_MAX]);
 enum bl_dtype bl_format_table_dtype(const struct bl_format *format, int table);
 
 /* Returns how many numbers a table or attribute has for each block. BL_TABLE_NUM_SEQUENCES has 1, and one dimension
@@ -127,14 +134,17 @@ bool bl_format_has_table(const struct bl_format *format, int table);
 
 /* The layout of a shard: its tensors, their offsets and its header. */
 
-/* A tensor of a shard: a table, a field, or the offsets of the steps of a JPEG field. */
+/* A tensor of a shard: a table, a field, or offsets: of the steps of a JPEG field, or of the blocks of a flat field. */
 struct bl_shard_tensor {
     struct bl_tensor tensor;
-    int table;         /* enum bl_table, BL_TABLES + attribute, or -1 */
-    int field;         /* index into the format's fields, or -1 */
-    bool offsets;      /* I64 [n, T + 1]: the offset of each step in the tensor of the JPEG files */
-    bool varies;       /* the tensor of the JPEG files, U8 [bytes], whose size is known when all steps are encoded */
-    int64_t row_bytes; /* bytes of one block; 0 if the size varies */
+    int table;          /* enum bl_table, BL_TABLES + attribute, BL_TABLE_OWN + field, or -1 */
+    int field;          /* index into the format's fields, or -1 */
+    bool offsets;       /* I64 [n, T + 1]: the offset of each step in the tensor of the JPEG files; or, of a flat field,
+                           I64 [n + 1]: the steps before each block */
+    bool varies;        /* the tensor of the JPEG files, U8 [bytes], whose size is known when all steps are encoded */
+    bool flat;          /* [steps, ...] of a flat field, whose blocks have different sizes, or its offsets */
+    int64_t row_bytes;  /* bytes of one block; 0 if blocks have different sizes */
+    int64_t step_bytes; /* of a flat field */
 };
 
 #define BL_TENSORS_MAX (BL_TABLES_ALL + 2 * BL_FIELDS_MAX)
@@ -144,18 +154,25 @@ struct bl_layout {
     int64_t first_block, blocks;
     int tensors;
     struct bl_shard_tensor tensor[BL_TENSORS_MAX]; /* in file order */
-    struct bl_buffer header;                       /* all bytes before the data */
-    int64_t file_size;                             /* before compression */
+    int64_t *steps[BL_FIELDS_MAX]; /* of flat fields: [blocks + 1] steps before each block. Owned; NULL: not set */
+    struct bl_buffer header;       /* all bytes before the data */
+    int64_t file_size;             /* before compression */
 };
 
-/* Makes the layout of a shard. Tensors whose size varies get the size 0 until bl_layout_resolve sets it. Such tensors
- * are the last ones in the file, and the header has room for the digits of their sizes, so that all other offsets stay
- * valid. Free the layout with bl_layout_free. */
+/* Makes the layout of a shard. Tensors of JPEG files and of flat fields get the size 0 until bl_layout_resolve sets it.
+ * The header has room for the digits of their sizes, so that its size stays. Tensors of JPEG files are the last ones in
+ * the file, so that all other offsets stay valid when their sizes are set. Free the layout with bl_layout_free. */
 int bl_layout_make(struct bl_layout *layout, const struct bl_format *format, int64_t shard, struct bl_error *e);
 
-/* Sets the sizes of tensors whose size varies. bytes: by field. BL_EUSAGE: a size is out of range. */
-int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t bytes[BL_FIELDS_MAX],
+/* Sets the sizes of tensors whose size varies: by field, the bytes of JPEG files, or the steps of a flat field, unless
+ * bl_layout_set_steps was called for the field. BL_EUSAGE: a size is out of range. */
+int bl_layout_resolve(struct bl_layout *layout, const struct bl_format *format, const int64_t size[BL_FIELDS_MAX],
                       struct bl_error *e);
+
+/* Takes the steps before each block of flat field f, [blocks + 1], which the layout then owns. BL_EDATA: they do not
+ * begin with 0, decrease, or a block has more than its capacity. */
+int bl_layout_set_steps(struct bl_layout *layout, const struct bl_format *format, int f, int64_t *steps,
+                        struct bl_error *e);
 void bl_layout_free(struct bl_layout *layout);
 
 /* These return the tensor of a table, of the steps of a field, or of their offsets; NULL: the shard has none. */
@@ -165,6 +182,9 @@ const struct bl_shard_tensor *bl_layout_offsets(const struct bl_layout *layout, 
 
 /* Returns the offset, in the uncompressed file, of the data of block first_block + row in a tensor. */
 int64_t bl_layout_offset(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row);
+
+/* Returns the bytes of this block in a tensor. */
+int64_t bl_layout_block_bytes(const struct bl_layout *layout, const struct bl_shard_tensor *tensor, int64_t row);
 
 /* Checks the format (bl_format_check) and sets blocks_per_shard to the number of blocks that fit into shard_size bytes
  * before compression and encoding, at least 1. */

@@ -243,6 +243,24 @@ int bl_index_open_plan(struct bl_index *index, const char *path, struct bl_error
     return index->path ? index_open_path(index, e) : bl_error_memory(e);
 }
 
+int bl_index_check_own(const struct bl_index *index, const struct bl_fields *fields, struct bl_error *e)
+{
+    int own = 0;
+    bool same = index->own.count == bl_fields_count_own(fields);
+    for (int f = 0; f < fields->count && same; f++) {
+        const struct bl_field *field = &fields->field[f];
+        if (!field->own)
+            continue;
+        const struct bl_plan_own_field *its = &index->own.field[own++];
+        same = strcmp(its->name, field->name) == 0 && its->capacity == field->capacity;
+    }
+    return same ? BL_OK
+                : bl_error_set(e, BL_EDATA,
+                               "%s: its fields with steps of their own, or their capacities, are not those of the "
+                               "manifest",
+                               index->path);
+}
+
 int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e)
 {
     if (strcmp(index->plan_digest, digest) == 0)

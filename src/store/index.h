@@ -128,6 +128,8 @@ bool bl_plan_own_is_same(const struct bl_plan_own *a, const struct bl_plan_own *
 /* Sets the lengths of the sequences in the own fields of a plan that was read, and compares names and capacities; a
  * capacity of 0 in *own is not known. BL_EUSAGE: they differ. */
 int bl_plan_own_join(struct bl_plan_own *plan, const struct bl_plan_own *own, struct bl_error *e);
+/* Compares the names and capacities of the own fields with those of the manifest. BL_EDATA: they differ. */
+int bl_index_check_own(const struct bl_index *index, const struct bl_fields *fields, struct bl_error *e);
 /* Compares the plan digest in the metadata with this one. BL_EDATA: they differ. The tables are not read: see
  * bl_index_plan_digest. */
 int bl_index_check_plan(const struct bl_index *index, const char *digest, struct bl_error *e);

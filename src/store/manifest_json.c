@@ -131,6 +131,11 @@ static json_t *manifest_fields_json(const struct bl_manifest *manifest)
                       bl_encoding_name(&format->encoding[f], encoding), "made", bl_jansson_escaped(manifest->made[f]));
         if (field->pad)
             bl_jansson_set(&entry, "pad", json_integer(field->pad));
+        if (field->own) {
+            bl_jansson_set(&entry, "steps", json_string("own"));
+            bl_jansson_set(&entry, "capacity", json_integer(field->capacity));
+            bl_jansson_set(&entry, "storage", json_string(field->flat ? "flat" : "padded"));
+        }
         bl_jansson_push(&fields, entry);
     }
     return fields;
@@ -155,7 +160,11 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m, bool is_draft)
     const struct bl_format *format = &m->format;
     json_t *object = json_object();
     bool is_view = bl_manifest_is_view(m);
-    bl_jansson_set(&object, "format", json_integer(is_view ? BL_FORMAT_VIEW : BL_FORMAT_VERSION));
+    bool own = bl_fields_count_own(&format->fields) > 0;
+    bl_jansson_set(&object, "format",
+                   json_integer(own       ? is_view ? BL_FORMAT_OWN_VIEW : BL_FORMAT_OWN
+                                : is_view ? BL_FORMAT_VIEW
+                                          : BL_FORMAT_VERSION));
     bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
     bl_plan_info_to_json(&m->plan_info, is_draft, &object);
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
@@ -227,6 +236,24 @@ static int manifest_read_pairs(const json_t *object, const char *name, struct bl
     return BL_OK;
 }
 
+/* Reads what a field with steps of its own has: its capacity and its storage. Other fields have no member "steps". */
+static int manifest_read_own(const json_t *entry, struct bl_field *field, struct bl_error *e)
+{
+    const json_t *steps = json_object_get(entry, "steps");
+    const char *storage;
+    if (!steps)
+        return BL_OK;
+    if (!json_is_string(steps) || strcmp(json_string_value(steps), "own") != 0)
+        return bl_error_set(e, BL_EDATA, "field \"%s\": unknown \"steps\"", field->name);
+    field->own = true;
+    BL_TRY(bl_jansson_get_integer(entry, "capacity", 1, BL_T_MAX, &field->capacity, e));
+    BL_TRY(bl_jansson_get_text(entry, "storage", &storage, e));
+    field->flat = strcmp(storage, "flat") == 0;
+    if (!field->flat && strcmp(storage, "padded") != 0)
+        return bl_error_set(e, BL_EDATA, "field \"%s\": unknown \"storage\"", field->name);
+    return BL_OK;
+}
+
 /* Reads the list of fields, at least one. A name must obey the rules for names of fields: exports make file names from
  * it, so that a damaged manifest must not bring in a path. Older versions had only raw fields and no member "encoding".
  */
@@ -261,6 +288,7 @@ static int manifest_read_fields(const json_t *object, struct bl_manifest *manife
             return bl_error_set(e, BL_EDATA, "field \"%s\": unknown encoding", name);
         if (json_object_get(entry, "pad"))
             BL_TRY(bl_jansson_get_integer(entry, "pad", INT64_MIN, INT64_MAX, &field->pad, e));
+        BL_TRY(manifest_read_own(entry, field, e));
         if (!json_is_array(shape) || json_array_size(shape) > BL_FIELD_RANK_MAX)
             return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" is not a list of at most %d sizes", name,
                                 BL_FIELD_RANK_MAX);
@@ -373,7 +401,8 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
     if (!json_is_boolean(source_start) || !json_is_boolean(segment_ids))
         return bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
     BL_TRY(bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e));
-    bool is_view = json_integer_value(json_object_get(object, "format")) == BL_FORMAT_VIEW;
+    const json_int_t version = json_integer_value(json_object_get(object, "format"));
+    bool is_view = version == BL_FORMAT_VIEW || version == BL_FORMAT_OWN_VIEW;
     BL_TRY(is_view ? view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e));
     BL_TRY(bl_jansson_get_checksum(object, "plan_digest", &digest, e));
     bl_checksum_format(digest, format->plan_digest);
@@ -383,6 +412,10 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
         format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
         return bl_error_pass(e, BL_EDATA, &why);
+    bool own = version == BL_FORMAT_OWN || version == BL_FORMAT_OWN_VIEW;
+    if (own != (bl_fields_count_own(&format->fields) > 0))
+        return bl_error_set(e, BL_EDATA, "format %d %s fields with steps of their own", (int)version,
+                            own ? "without" : "with");
     return BL_OK;
 }
 
@@ -497,10 +530,10 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
     if (!code)
         code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
-    if (!code && version != BL_FORMAT_VERSION && version != BL_FORMAT_VIEW)
+    if (!code && version > BL_FORMAT_OWN_VIEW)
         code = bl_error_set(e, BL_EDATA,
-                            "format version %" PRId64 ", but this bload knows versions %d and %d: update bload",
-                            version, BL_FORMAT_VERSION, BL_FORMAT_VIEW);
+                            "format version %" PRId64 ", but this bload knows versions %d to %d: update bload", version,
+                            BL_FORMAT_VERSION, BL_FORMAT_OWN_VIEW);
     if (!code)
         code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
     if (!code) {

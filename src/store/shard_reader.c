@@ -394,14 +394,41 @@ int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t s
     return code;
 }
 
+/* Reads the steps before each block of a flat field. BL_EDATA: they do not fit the tensor. */
+static int reader_read_steps(struct bl_shard_reader *file, const struct bl_format *format, struct bl_layout *layout,
+                             const struct bl_shard_tensor *offsets, struct bl_error *e)
+{
+    const int f = offsets->field;
+    const int64_t total = bl_layout_field(layout, f)->tensor.shape[0];
+    int64_t *steps = calloc((size_t)layout->blocks + 1, sizeof *steps);
+    if (!steps)
+        return bl_error_memory(e);
+    int code = bl_shard_reader_read(file, bl_layout_offset(layout, offsets, 0),
+                                    offsets->tensor.end - offsets->tensor.begin, steps, e);
+    if (code) {
+        free(steps);
+        return code;
+    }
+    code = bl_layout_set_steps(layout, format, f, steps, e);
+    if (!code && steps[layout->blocks] != total)
+        code = bl_error_set(e, BL_EDATA, "%s ends at %" PRId64 " of %" PRId64 " steps", offsets->tensor.name,
+                            steps[layout->blocks], total);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", file->path);
+    return code;
+}
+
 /* Only sizes that vary are read from the header: everything else in it follows from the format. */
 int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format *format, int64_t shard,
                            struct bl_layout *layout, struct bl_error *e)
 {
     struct bl_safetensors found = {0};
-    int64_t bytes[BL_FIELDS_MAX] = {0};
+    int64_t sizes[BL_FIELDS_MAX] = {0};
     BL_TRY(bl_layout_make(layout, format, shard, e));
-    if (!bl_format_encodes(format, BL_ENCODING_JPEG))
+    bool varies = false;
+    for (int i = 0; i < layout->tensors; i++)
+        varies |= layout->tensor[i].varies || layout->tensor[i].flat;
+    if (!varies)
         return BL_OK;
     const size_t size = layout->header.size;
     char *head = malloc(size);
@@ -414,13 +441,19 @@ int bl_shard_reader_layout(struct bl_shard_reader *file, const struct bl_format 
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         const struct bl_tensor *there = bl_safetensors_find(&found, tensor->tensor.name);
-        if (tensor->varies && !there)
+        if (!tensor->varies && (!tensor->flat || tensor->offsets))
+            continue;
+        if (!there || there->rank < 1)
             code = bl_error_set(e, BL_EDATA, "%s: no tensor \"%s\"", file->path, tensor->tensor.name);
-        else if (tensor->varies)
-            bytes[tensor->field] = there->end - there->begin;
+        else
+            sizes[tensor->field] = there->shape[0];
     }
     if (!code)
-        code = bl_layout_resolve(layout, format, bytes, e);
+        code = bl_layout_resolve(layout, format, sizes, e);
+    for (int i = 0; i < layout->tensors && !code; i++) {
+        if (layout->tensor[i].flat && layout->tensor[i].offsets)
+            code = reader_read_steps(file, format, layout, &layout->tensor[i], e);
+    }
     bl_safetensors_free(&found);
     free(head);
     if (code)

@@ -53,6 +53,17 @@ static void checksum_fold(struct bl_checksum_state *sum, uint64_t checksum)
     bl_checksum_add(sum, &checksum, sizeof checksum);
 }
 
+/* Returns the content of a tensor that is in memory until the shard is finished: a table, or offsets; NULL for fields.
+ */
+static const void *shard_contents_table(const struct bl_shard_writer *shard, const struct bl_shard_tensor *tensor)
+{
+    if (tensor->table >= 0)
+        return shard->table[tensor->table];
+    if (!tensor->offsets)
+        return NULL;
+    return tensor->flat ? shard->layout.steps[tensor->field] : shard->offsets[tensor->field];
+}
+
 /* Writes the header, the tables and the JPEG files, and sets the size and the checksum of the record. The checksum
  * covers the checksums of all regions in file order, including the blocks that were written before.
  *
@@ -79,11 +90,9 @@ static int shard_contents_write_plain(struct bl_shard_writer *shard, struct bl_s
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
         /* Tables and offsets are in memory; the blocks of raw fields have been written. */
-        const void *data = tensor->table >= 0 ? (void *)shard->table[tensor->table]
-                           : tensor->offsets  ? (void *)shard->offsets[tensor->field]
-                                              : NULL;
+        const void *data = shard_contents_table(shard, tensor);
         int64_t at = bl_layout_offset(layout, tensor, 0);
-        size_t size = (size_t)(layout->blocks * tensor->row_bytes);
+        size_t size = (size_t)(tensor->tensor.end - tensor->tensor.begin);
         if (data) {
             checksum_fold(&sum, bl_checksum(data, size));
             code = bl_io_pwrite(shard->fd, data, size, at, shard->temporary, e);
@@ -150,15 +159,16 @@ static int shard_contents_write_compressed(struct bl_shard_writer *shard, struct
     int code = frames_write_region(&out, layout->header.data, layout->header.size, e);
     for (int i = 0; i < layout->tensors && !code; i++) {
         const struct bl_shard_tensor *tensor = &layout->tensor[i];
-        if (tensor->table >= 0) {
-            code =
-                frames_write_region(&out, shard->table[tensor->table], (size_t)(layout->blocks * tensor->row_bytes), e);
+        const void *data = shard_contents_table(shard, tensor);
+        if (data) {
+            code = frames_write_region(&out, data, (size_t)(tensor->tensor.end - tensor->tensor.begin), e);
             continue;
         }
+        /* A block of a flat field may have fewer frames than there is room for. */
         size_t count = (size_t)layout->blocks * shard_frames_of_block(shard->format, tensor->field);
         struct bl_zstd_frame *frame = shard_contents_frames(shard, tensor->field, 0);
         for (size_t k = 0; k < count && !code; k++) {
-            code = frames_write_one(&out, &frame[k], e);
+            code = frame[k].data ? frames_write_one(&out, &frame[k], e) : BL_OK;
             bl_zstd_frame_free(&frame[k]);
         }
     }
@@ -257,8 +267,31 @@ static int shard_open_file(struct bl_shard_writer *shard, const char *dir, struc
     return BL_OK;
 }
 
-int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t number, struct bl_shard_writer **out,
-                         struct bl_error *e)
+/* Sets the sizes of the blocks of flat fields, which the plan decides, and those of their tensors. */
+static int shard_set_steps(struct bl_shard_writer *shard, const struct bl_plan *plan, struct bl_error *e)
+{
+    const struct bl_fields *fields = &shard->format->fields;
+    const int64_t none[BL_FIELDS_MAX] = {0}, first = shard->layout.first_block;
+    bool any = false;
+    for (int f = 0; f < fields->count; f++) {
+        if (!fields->field[f].own || !fields->field[f].flat)
+            continue;
+        int64_t *steps = calloc((size_t)shard->layout.blocks + 1, sizeof *steps);
+        if (!steps)
+            return bl_error_memory(e);
+        for (int64_t b = 0; b < shard->layout.blocks; b++) {
+            steps[b + 1] = steps[b];
+            for (int64_t p = plan->block_ptr[first + b]; p < plan->block_ptr[first + b + 1]; p++)
+                steps[b + 1] += bl_plan_own_length(plan, bl_fields_own_number(fields, f), (size_t)p);
+        }
+        BL_TRY(bl_layout_set_steps(&shard->layout, shard->format, f, steps, e));
+        any = true;
+    }
+    return any ? bl_layout_resolve(&shard->layout, shard->format, none, e) : BL_OK;
+}
+
+int bl_shard_writer_open(const struct bl_format *format, const struct bl_plan *plan, const char *dir, int64_t number,
+                         struct bl_shard_writer **out, struct bl_error *e)
 {
     struct bl_shard_writer *shard = calloc(1, sizeof *shard);
     if (!shard)
@@ -267,6 +300,8 @@ int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_
     shard->number = number;
     shard->fd = shard->direct = -1;
     int code = bl_layout_make(&shard->layout, format, number, e);
+    if (!code)
+        code = shard_set_steps(shard, plan, e);
     if (!code)
         code = shard_allocate(shard, e);
     if (!code)
@@ -321,6 +356,8 @@ int bl_shard_writer_memory(const struct bl_format *format, int64_t *bytes, struc
     size_t blocks = (size_t)layout.blocks, size = layout.header.size + blocks;
     for (int i = 0; i < layout.tensors; i++) {
         size_t row = (size_t)layout.tensor[i].row_bytes;
+        if (layout.tensor[i].flat) /* the offsets, or frames of full blocks */
+            row = layout.tensor[i].offsets ? 8 : bl_format_block_bytes(format, layout.tensor[i].field);
         if (layout.tensor[i].table >= 0 || layout.tensor[i].offsets)
             size += blocks * row;
         else if (layout.tensor[i].varies) {
@@ -347,12 +384,18 @@ static int64_t shard_field_offset(const struct bl_shard_writer *shard, int f, in
 
 void bl_shard_writer_place_blocks(const struct bl_shard_writer *shard, struct bl_block *block, int blocks)
 {
+    const struct bl_layout *layout = &shard->layout;
+    const int64_t first = block->index - layout->first_block;
     for (int f = 0; f < shard->format->fields.count && !shard->format->compressed; f++) {
         if (shard->format->encoding[f].kind != BL_ENCODING_RAW)
             continue;
-        int64_t offset = shard_field_offset(shard, f, block->index - shard->layout.first_block);
+        int64_t offset = shard_field_offset(shard, f, first);
         for (int b = 0; b < blocks; b++)
             bl_block_place(&block[b], f, offset);
+        /* Blocks of a flat field lie side by side, too: their sizes differ. */
+        for (int b = 1; b < blocks && layout->steps[f]; b++)
+            block[b].field[f] =
+                block[b - 1].field[f] + bl_layout_block_bytes(layout, bl_layout_field(layout, f), first + b - 1);
     }
 }
 
@@ -433,7 +476,7 @@ static int shard_put_block(struct bl_shard_writer *shard, const struct bl_block 
     for (int f = 0; f < fields && !code; f++) {
         const struct bl_shard_encoded *encoded = shard->offsets[f] ? &shard->encoded[row * fields + f] : NULL;
         const void *data = encoded ? encoded->data : block->field[f];
-        size_t size = encoded ? encoded->size : bl_format_block_bytes(shard->format, f);
+        size_t size = encoded ? encoded->size : (size_t)bl_layout_block_bytes(layout, bl_layout_field(layout, f), row);
         shard->block_checksum[row * fields + f] = bl_checksum(data, size);
         if (encoded || !shard->format->compressed)
             continue;
@@ -460,8 +503,11 @@ int bl_shard_writer_put_blocks(struct bl_shard_writer *shard, const struct bl_bl
         code = shard_put_block(shard, &block[b], row, compressor, e);
     }
     for (int f = 0; f < shard->format->fields.count && !shard->format->compressed && !code; f++) {
-        size_t size = (size_t)blocks * bl_format_block_bytes(shard->format, f);
-        if (!shard->offsets[f])
+        const struct bl_shard_tensor *tensor = bl_layout_field(&shard->layout, f);
+        size_t size = 0;
+        for (int b = 0; b < blocks; b++)
+            size += (size_t)bl_layout_block_bytes(&shard->layout, tensor, first + b);
+        if (!shard->offsets[f] && size)
             code = bl_direct_pwrite(direct, shard->fd, block->field[f], size, shard_field_offset(shard, f, first),
                                     shard->temporary, e);
     }

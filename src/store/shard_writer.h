@@ -53,10 +53,11 @@ struct bl_shard_writer {
 
 struct bl_shard_writer;
 
-/* Begins a shard. Call bl_folders_prepare before. format must outlive the writer. If the file system supports it, the
- * space of a plain shard is allocated here, so that a full disk is detected early. */
-int bl_shard_writer_open(const struct bl_format *format, const char *dir, int64_t shard, struct bl_shard_writer **out,
-                         struct bl_error *e);
+/* Begins a shard. Call bl_folders_prepare before. format must outlive the writer. plan: of the dataset, for the sizes
+ * of flat fields; NULL if there are none. If the file system supports it, the space of a plain shard is allocated here,
+ * so that a full disk is detected early. */
+int bl_shard_writer_open(const struct bl_format *format, const struct bl_plan *plan, const char *dir, int64_t shard,
+                         struct bl_shard_writer **out, struct bl_error *e);
 
 /* Sets the size and the checksum that the shard had when the dataset was made. If the new shard differs,
  * bl_shard_writer_finish fails with BL_EDATA and does not publish the file. */

@@ -69,8 +69,10 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
 {
     uint64_t sum = 0;
     for (size_t p = 0; p < plan->pieces; p++) {
-        const int64_t piece[] = {plan->sequence[p], plan->length[p], plan->source_start[p]};
-        sum += bl_checksum(piece, sizeof piece);
+        int64_t piece[3 + BL_PLAN_COLUMNS_MAX] = {plan->sequence[p], plan->length[p], plan->source_start[p]};
+        for (int f = 0; f < plan->own.count; f++)
+            piece[3 + f] = bl_plan_own_length(plan, f, p);
+        sum += bl_checksum(piece, (size_t)(3 + plan->own.count) * sizeof *piece);
     }
     return sum;
 }
@@ -169,7 +171,18 @@ static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sin
     struct bl_sequences *t = &v->sequences;
     struct bl_row_reader text = {0};
     struct bl_error e = {0};
-    int code = bl_sequences_open_dataset(t, v->dir, NULL, &e);
+    const struct bl_fields *fields = &v->manifest.format.fields;
+    char own[BL_FIELDS_MAX][BL_TENSOR_NAME_MAX]; /* columns with the steps of own fields */
+    struct bl_sequences_columns columns = {.numbers = 0};
+    for (int f = 0; f < fields->count; f++) {
+        if (!fields->field[f].own)
+            continue;
+        snprintf(own[columns.numbers], sizeof *own, "%s" BL_PLAN_OWN_SUFFIX, fields->field[f].name);
+        columns.number[columns.numbers].option = "capacity";
+        columns.number[columns.numbers].name = own[columns.numbers];
+        columns.numbers++;
+    }
+    int code = bl_sequences_open_dataset(t, v->dir, columns.numbers ? &columns : NULL, &e);
     if (!code && !(v->failed = calloc(t->count + 1, 1)))
         code = bl_error_memory(&e);
     int64_t left = t->by_status[BL_ROW_FAILED] + t->by_status[BL_ROW_DROPPED];
@@ -181,6 +194,8 @@ static void verify_read_sequences(struct bl_verify *v, const struct bl_fault_sin
             continue;
         v->failed[i] = text.row.status == BL_ROW_FAILED;
         t->length[i] = text.row.length;
+        for (int k = 0; k < columns.numbers; k++)
+            t->number[k][i] = (double)bl_row_get_number(&text.row, own[k]);
         left--;
     }
     bl_row_reader_free(&text);
@@ -235,7 +250,9 @@ static void verify_plan_info(const struct bl_verify *v, const struct bl_fault_si
 static void verify_open_index(struct bl_verify *v, const struct bl_fault_sink *r)
 {
     struct bl_error e = {0};
-    v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, v->manifest.format.fields.count, &e);
+    const struct bl_fields *fields = &v->manifest.format.fields;
+    v->has_index = !bl_index_open(&v->index, v->dir, v->manifest.format.blocks, fields->count, &e) &&
+                   !bl_index_check_own(&v->index, fields, &e);
     if (!v->has_index)
         verify_report_unread(v, r, BL_INDEX_FILE, &e);
 }
@@ -255,6 +272,8 @@ static void verify_plan(struct bl_verify *v, const struct bl_fault_sink *r)
         code = bl_index_read_plan(&v->index, format->T, v->manifest.align, &v->plan, &e);
     v->plan.is_store = bl_plan_info_is_store(&v->manifest.plan_info);
     v->plan.overlap = v->manifest.plan_info.overlap;
+    for (int f = 0; f < v->plan.own.count && !code && v->has_sequences; f++)
+        v->plan.own.field[f].length = v->sequences.number[f];
     if (!code && v->has_sequences)
         code = bl_plan_check(&v->plan, v->sequences.length, v->sequences.count, &e);
     if (code)

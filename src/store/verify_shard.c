@@ -125,7 +125,8 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
 {
     struct bl_checksum_state sum;
     int64_t first = 0, wrong = 0; /* the first block with a wrong row, and the number of wrong rows */
-    bool known = w->verify->has_plan && (tensor->table < BL_TABLES || w->verify->has_values);
+    bool known =
+        w->verify->has_plan && (tensor->table < BL_TABLES || tensor->table >= BL_TABLE_OWN || w->verify->has_values);
     /* Several rows are read at once: rows of the table num_sequences have 4 bytes. */
     int64_t batch = w->chunk_size / tensor->row_bytes;
     int code = BL_OK;
@@ -146,7 +147,8 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
                 first = b;
         }
     }
-    const char *what = tensor->table < BL_TABLES ? "the plan" : "sequences.tsv";
+    bool is_attribute = tensor->table >= BL_TABLES && tensor->table < BL_TABLE_OWN;
+    const char *what = is_attribute ? "sequences.tsv" : "the plan";
     if (wrong == 1)
         shard_check_report(w, "%s of block %" PRId64 " differs from %s", tensor->tensor.name, first, what);
     else if (wrong)
@@ -155,6 +157,22 @@ static int shard_check_table(struct bl_shard_check *w, const struct bl_shard_ten
     if (!code)
         shard_check_add_region(w, bl_checksum_end(&sum));
     return code == BL_EDATA ? BL_OK : code;
+}
+
+/* Compares the steps before each block of a flat field, which the layout has read, with the plan. */
+static int shard_check_flat(struct bl_shard_check *w, const struct bl_shard_tensor *tensor, struct bl_error *e)
+{
+    const int64_t *steps = w->layout.steps[tensor->field];
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < w->layout.blocks && w->verify->has_plan; row++) {
+        const int64_t b = w->layout.first_block + row;
+        BL_TRY(shard_check_expect(w, b, NULL, e));
+        if (steps[row + 1] - steps[row] != w->expected.own[tensor->field][w->format->S] && !wrong++)
+            shard_check_report(w, "%s: block %" PRId64 " has %" PRId64 " steps, the plan says %d", tensor->tensor.name,
+                               b, steps[row + 1] - steps[row], (int)w->expected.own[tensor->field][w->format->S]);
+    }
+    shard_check_add_region(w, bl_checksum(steps, ((size_t)w->layout.blocks + 1) * sizeof *steps));
+    return BL_OK;
 }
 
 /* --- JPEG fields -------------------------------------------------------------------------------------------------- */
@@ -286,7 +304,7 @@ static int check_block(struct bl_shard_check *w, const struct bl_shard_tensor *t
     char what[BL_FIELD_NAME_MAX + 32];
     struct bl_checksum_state sum;
     uint64_t checksum = 0;
-    int64_t listed = 0, size = tensor->row_bytes;
+    int64_t listed = 0, size = bl_layout_block_bytes(&w->layout, tensor, row);
     int code = BL_OK;
     snprintf(what, sizeof what, "block %" PRId64 " of %s", b, tensor->tensor.name);
     bl_checksum_begin(&sum);
@@ -321,15 +339,16 @@ static bool check_frames_are_aligned(const struct bl_shard_check *w)
     int64_t at = 0, most = (int64_t)bl_format_frame_size(w->format);
     for (int t = -1; t < w->layout.tensors; t++) {
         const struct bl_shard_tensor *tensor = t < 0 ? NULL : &w->layout.tensor[t];
-        int64_t regions = tensor && tensor->field >= 0 ? w->layout.blocks : 1;
-        int64_t size = !tensor              ? (int64_t)w->layout.header.size
-                       : tensor->field >= 0 ? tensor->row_bytes
-                                            : tensor->row_bytes * w->layout.blocks;
-        for (int64_t n = 0; n < regions; n++, at += size) {
+        bool by_block = tensor && tensor->field >= 0 && !tensor->offsets;
+        for (int64_t n = 0; n < (by_block ? w->layout.blocks : 1); n++) {
+            int64_t size = !tensor    ? (int64_t)w->layout.header.size
+                           : by_block ? bl_layout_block_bytes(&w->layout, tensor, n)
+                                      : tensor->tensor.end - tensor->tensor.begin;
             for (int64_t part = 0; part < size; part += most, i++) {
                 if (i >= s->frames || s->frame[i].content != at + part)
                     return false;
             }
+            at += size;
         }
     }
     return i == s->frames;
@@ -351,6 +370,8 @@ static int check_contents(struct bl_shard_check *w, struct bl_error *e)
         const struct bl_shard_tensor *tensor = &w->layout.tensor[t];
         if (tensor->table >= 0)
             code = shard_check_table(w, tensor, e);
+        else if (tensor->offsets && tensor->flat)
+            code = shard_check_flat(w, tensor, e);
         else if (tensor->offsets)
             code = shard_check_offsets(w, tensor, e);
         for (int64_t row = 0; tensor->field >= 0 && !tensor->offsets && row < w->layout.blocks && !code; row++)

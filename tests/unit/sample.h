@@ -138,7 +138,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);
-    ck_assert_msg(bl_shard_writer_open(&s->format, s->dir, shard, &out, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_shard_writer_open(&s->format, NULL, s->dir, shard, &out, &e) == 0, "%s", e.text);
     int64_t first = bl_format_first_block(&s->format, shard);
     for (int64_t row = bl_format_blocks_of(&s->format, shard); row-- > 0;) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);

@@ -353,7 +353,7 @@ SAMPLE_TEST(any_changed_character_of_a_manifest_is_noticed, kinds[2])
 static const struct {
     const char *from, *to, *complaint;
 } wrong[] = {
-    {"\"format\": 1", "\"format\": 3", "version 3"},
+    {"\"format\": 1", "\"format\": 5", "version 5"},
     {"\"T\": 16", "\"T\": 0", "\"T\""},
     {"\"T\": 16", "\"T\": 4294967296", "T = 4294967296"},
     {"\"blocks\": 28", "\"blocks\": \"28\"", "\"blocks\""},

@@ -378,7 +378,7 @@ UNIT_TEST(an_unfinished_shard_bears_no_name_and_is_removed)
     sample_plan(&s, (struct sample_kind){0});
     ck_assert_int_eq(bl_block_make(&block, 1, &s.format, true, &e), 0);
     ck_assert_int_eq(bl_folders_prepare(s.dir, &e), 0);
-    ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s.format, NULL, s.dir, 0, &shard, &e), 0);
     bl_block_plan(&block, &s.format, &s.plan, s.length, 0);
     ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), 0);
     ck_assert_int_eq(bl_shard_writer_put_blocks(shard, &block, 1, NULL, &e), BL_EFAIL); /* twice */
@@ -479,7 +479,7 @@ UNIT_TEST(a_file_that_may_not_grow_is_told_at_once)
     limit = (struct rlimit){4096, before.rlim_max};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    FAILS_WITH(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), BL_EFAIL, "shard-00000000");
+    FAILS_WITH(bl_shard_writer_open(&s.format, NULL, s.dir, 0, &shard, &e), BL_EFAIL, "shard-00000000");
     ck_assert_ptr_null(shard);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0); /* the tests may all be one process */
 }
@@ -539,7 +539,7 @@ UNIT_LOOP(workers_put_blocks_at_once, KINDS)
     ck_assert(sample_find(&s, 0, &before));
     ck_assert_int_eq(before.blocks, s.format.blocks);
     ck_assert_int_eq(bl_compressor_open(3, &compressor, &e), 0);
-    ck_assert_int_eq(bl_shard_writer_open(&s.format, s.dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s.format, NULL, s.dir, 0, &shard, &e), 0);
     for (int i = 0; i < WORKERS; i++) {
         putter[i] = (struct putter){&s, shard, i, WORKERS};
         ck_assert_int_eq(pthread_create(&thread[i], NULL, put_some, &putter[i]), 0);

@@ -440,7 +440,7 @@ static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
     struct bl_output shards;
     struct bl_index_writer index;
     ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);
-    ck_assert_int_eq(bl_shard_writer_open(&s->format, s->dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s->format, NULL, s->dir, 0, &shard, &e), 0);
     for (int64_t b = 0; b < bl_format_blocks_of(&s->format, 0); b++) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, b);
         sample_fill(s, &block);
