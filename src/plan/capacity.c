@@ -5,12 +5,45 @@
  * to 900 in a block, and no sequence has more than 300. The capacity lies between 400 and 900. */
 #include "plan/capacity.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "plan/planner.h"
 #include "plan/strategy.h"
 
 enum { PLANS = 12 }; /* for each field, the first one included */
 
 #define TOLERATED 0.001 /* part of the bound by which a capacity may add blocks */
+
+int bl_plan_capacity_complete(struct bl_plan_columns *capacity, const struct bl_plan_own *own, struct bl_error *e)
+{
+    struct bl_plan_columns all = {.count = 0};
+    for (int i = 0; i < capacity->count; i++) {
+        const struct bl_plan_column *given = &capacity->each[i];
+        bool found = false;
+        for (int k = 0; k < own->count; k++)
+            found |= strlen(own->field[k].name) == (size_t)bl_plan_column_field_size(given) &&
+                     strncmp(own->field[k].name, given->name, strlen(own->field[k].name)) == 0;
+        if (!found)
+            return bl_error_set(e, BL_EUSAGE, "--capacity: no field \"%.*s\" has steps of its own",
+                                bl_plan_column_field_size(given), given->name);
+    }
+    for (int k = 0; k < own->count; k++) {
+        const struct bl_plan_own_field *field = &own->field[k];
+        struct bl_plan_column *column = &all.each[all.count++];
+        *column = (struct bl_plan_column){.max = (double)field->capacity, .is_field = true};
+        snprintf(column->name, sizeof column->name, "%s" BL_PLAN_OWN_SUFFIX, field->name);
+        for (int i = 0; i < capacity->count; i++)
+            column->max = strcmp(capacity->each[i].name, column->name) == 0 ? capacity->each[i].max : column->max;
+        if (column->max < 0)
+            return bl_error_set(e, BL_EUSAGE,
+                                "the field \"%s\" has steps of its own: give its capacity, the most that a block has "
+                                "(capacity: N, or auto)",
+                                field->name);
+    }
+    *capacity = all;
+    return BL_OK;
+}
 
 /* What a plan needs: its blocks, its proven bound, and the sum and the highest sum of a column over its blocks. */
 struct planned {

@@ -163,6 +163,23 @@ static int plan_check_own(struct check *c, size_t b)
     return BL_OK;
 }
 
+/* Checks the own steps of all blocks, and sets the capacities that are not given. */
+static int plan_check_owns(struct check *c)
+{
+    struct bl_plan_own *own = &c->plan->own;
+    int code = BL_OK;
+    for (int f = 0; f < own->count; f++)
+        own->field[f].steps = own->field[f].highest = 0;
+    for (size_t b = 0; own->count && !code && b < c->plan->blocks; b++)
+        code = plan_check_own(c, b);
+    for (int f = 0; f < own->count; f++) {
+        struct bl_plan_own_field *field = &own->field[f];
+        int64_t least = field->highest ? field->highest : 1;
+        field->capacity = field->capacity ? field->capacity : least;
+    }
+    return code;
+}
+
 /* Checks all blocks in one pass. The bitmap takes one bit a sequence and lives for this pass alone. */
 static int plan_check_blocks(struct check *c)
 {
@@ -172,20 +189,10 @@ static int plan_check_blocks(struct check *c)
     int code = BL_OK;
     c->plan->max_sequences = 0;
     c->shortest = BL_T_MAX;
-    for (int f = 0; f < c->plan->own.count; f++)
-        c->plan->own.field[f].steps = c->plan->own.field[f].highest = 0;
-    for (size_t b = 0; !code && b < c->plan->blocks; b++) {
+    for (size_t b = 0; !code && b < c->plan->blocks; b++)
         code = plan_check_block(c, b);
-        if (!code)
-            code = plan_check_own(c, b);
-    }
-    for (int f = 0; f < c->plan->own.count; f++) {
-        struct bl_plan_own_field *field = &c->plan->own.field[f];
-        int64_t least = field->highest ? field->highest : 1;
-        field->capacity = field->capacity ? field->capacity : least;
-    }
     free(c->seen);
-    return code;
+    return code ? code : plan_check_owns(c);
 }
 
 /* A piece as the steps [start, end) of its sequence, with its block for the message. */
@@ -330,6 +337,16 @@ static int plan_recount(struct check *c)
     c->plan->cut = c->distinct - c->whole - (c->plan->is_store ? c->joined : 0);
     c->plan->dropped = c->plan->sequences - c->distinct;
     return BL_OK;
+}
+
+int bl_plan_count_own(struct bl_plan *plan, size_t count, struct bl_error *e)
+{
+    struct check c = {.plan = plan, .count = count, .e = e};
+    for (size_t p = 0; p < plan->pieces; p++) {
+        if (plan->sequence[p] >= count)
+            return bl_error_set(e, BL_EFAIL, "there is no sequence %u", (unsigned)plan->sequence[p]);
+    }
+    return plan_check_owns(&c);
 }
 
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e)

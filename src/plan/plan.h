@@ -253,6 +253,9 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
  * must not exceed the blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
+/* Checks the own steps of the pieces of a plan alone, and counts them: see struct bl_plan_own. count: sequences. */
+int bl_plan_count_own(struct bl_plan *plan, size_t count, struct bl_error *e);
+
 /* Checks and recounts a plan without the bound: lower_bound stays unchanged. For a new plan before it is written.
  * Memory: one bit per sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);

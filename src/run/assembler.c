@@ -147,7 +147,8 @@ static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, i
         if (bl_cancelled(c->pack->env->cancel))
             return BL_ECANCEL;
         BL_TRY(bl_view_find(&c->view, block->sequence[i], step + done, block->length[i] - done, &steps, e));
-        BL_TRY(bl_dataset_copy_files(steps.source, steps.block, f, steps.first, steps.end, &offsets, &bytes, e));
+        const int its = bl_view_field_of(&c->view, steps.source, f);
+        BL_TRY(bl_dataset_copy_files(steps.source, steps.block, its, steps.first, steps.end, &offsets, &bytes, e));
         int64_t n = steps.end - steps.first, at = block->cu_seqlens[i] + done;
         for (int64_t k = 0; k < n; k++)
             c->offsets[at + k + 1] = c->offsets[at + k] + (offsets[k + 1] - offsets[k]);
@@ -161,6 +162,14 @@ static int piece_copy_files(struct bl_copier *c, const struct bl_block *block, i
 
 /* --- blocks ----------------------------------------------------------------------------------------------------- */
 
+/* Pads own field f of a block up to its capacity. Shards store flat fields without padding. */
+static void block_pad_own(const struct bl_format *format, struct bl_block *block, int f)
+{
+    const struct bl_field *field = &format->fields.field[f];
+    if (field->own && !field->flat)
+        bl_field_pad_between(field, block->field[f], (size_t)block->own[f][format->S], (size_t)field->capacity, false);
+}
+
 /* Copies field f of all pieces and pads between them. Stored differences are padded in the same way as decoded steps.
  */
 static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct bl_error *e)
@@ -169,6 +178,15 @@ static int field_copy(struct bl_copier *c, struct bl_block *block, int f, struct
     const struct bl_field *field = &format->fields.field[f];
     size_t at = 0;
     int code = BL_OK;
+    for (int i = 0; i < block->num_sequences && !code && field->own; i++)
+        code = bl_cancelled(c->pack->env->cancel)
+                   ? BL_ECANCEL
+                   : bl_view_copy_own(&c->view, block->sequence[i], f, block->own[f][i + 1] - block->own[f][i],
+                                      bl_block_place_of(block, &format->fields, f, i), e);
+    if (field->own) {
+        block_pad_own(format, block, f);
+        return code;
+    }
     for (int i = 0; i < block->num_sequences && !code; i++) {
         bl_field_pad_between(field, block->field[f], at, (size_t)block->cu_seqlens[i], format->pad_repeat);
         code = piece_copy(c, block, i, f, e);
@@ -350,14 +368,6 @@ static void block_pad_range(const struct bl_pack *pack, struct bl_block *block, 
         if (!fields->field[f].own)
             bl_field_pad_between(&fields->field[f], block->field[f], from, to, pack->format->pad_repeat);
     }
-}
-
-/* Pads own field f of a block up to its capacity. Shards store flat fields without padding. */
-static void block_pad_own(const struct bl_format *format, struct bl_block *block, int f)
-{
-    const struct bl_field *field = &format->fields.field[f];
-    if (field->own && !field->flat)
-        bl_field_pad_between(field, block->field[f], (size_t)block->own[f][format->S], (size_t)field->capacity, false);
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "run/plan.h"
+#include "plan/capacity.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
@@ -83,7 +84,9 @@ static void view_on_choice(void *view_job, int64_t row, int64_t rows)
 static int view_open_table(struct bl_view_job *job, struct bl_error *e)
 {
     const struct bl_view_request *r = job->request;
-    struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, r->options);
+    struct bl_plan_options without = *r->options;
+    without.capacity.count = 0; /* the own steps that are stored come from the indexes of the sources */
+    struct bl_sequences_columns columns = bl_plan_columns_wanted(r->group_by, &without);
     struct bl_subset subset = {.options = r->subset, .exclusion = r->exclusion, .tick = view_on_choice, .sink = job};
     size_t count = (size_t)r->count;
     columns.may_repeat = true;
@@ -112,6 +115,19 @@ static int view_open_table(struct bl_view_job *job, struct bl_error *e)
     return code;
 }
 
+/* Sets the stored own steps of each row, and the capacities of the fields: what the user gave, or `auto`. */
+static int own_lengths_set(struct bl_view_job *job, struct bl_error *e)
+{
+    for (int k = 0; k < job->own.count; k++) {
+        job->own_length[k] = calloc(job->table.count + 1, sizeof **job->own_length);
+        if (!job->own_length[k])
+            return bl_error_memory(e);
+        for (size_t row = 0; row < job->table.count; row++)
+            job->own_length[k][row] = job->table.length[row] ? bl_places_own(&job->places, (int64_t)row, k).length : 0;
+    }
+    return bl_plan_capacity_complete(&job->request->options->capacity, &job->own, e);
+}
+
 /* Reads the table of all sources and finds where each sequence is stored. */
 static int sequences_read(struct bl_view_job *job, struct bl_error *e)
 {
@@ -130,10 +146,12 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
         m->source[s].first_row = job->first_row[s];
         m->source[s].rows = job->first_row[s + 1] - job->first_row[s];
     }
-    int code = bl_places_collect(&job->places, index, job->first_row, (size_t)r->count, e);
+    int code = bl_places_collect(&job->places, index, job->first_row, (size_t)r->count, &job->own, e);
     free(index);
     if (!code)
         lengths_set_stored(job);
+    if (!code)
+        code = own_lengths_set(job, e);
     if (!code && job->begins_late && r->options->overlap)
         code = bl_error_set(
             e, BL_EUSAGE,
@@ -213,9 +231,15 @@ static int planner_make(void *view_job, struct bl_error *e)
     const struct bl_view_request *r = job->request;
     const struct bl_sequences *t = &job->table;
     struct bl_plan_options *o = r->options;
-    bl_plan_columns_set(o, t->group, t->number);
+    /* The columns of the table come first, then the own steps. */
+    double *number[BL_SEQUENCES_NUMBERS_MAX];
+    int numbers = (o->cost.column != NULL) + o->max_column.count;
+    memcpy(number, t->number, (size_t)numbers * sizeof *number);
+    memcpy(number + numbers, job->own_length, (size_t)job->own.count * sizeof *number);
+    bl_plan_columns_set(o, t->group, number);
     BL_TRY(bl_table_lengths_resolve(t, o, e));
     BL_TRY(bl_table_lengths_check(t, o, e));
+    BL_TRY(bl_capacities_find(o, t->length, t->count, e));
     return view_is_blended(r) || view_is_mixture(r) ? sources_plan(job, e)
                                                     : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
@@ -233,10 +257,12 @@ static int plan_draw(struct bl_view_job *job, int64_t epoch, size_t least, struc
 {
     const struct bl_sequences *t = &job->table;
     bl_plan_free(&job->plan);
-    if (view_is_blended(job->request))
-        return bl_blend_draw(&job->blend, &job->plan, e);
-    if (view_is_mixture(job->request))
-        return bl_mixture_draw(&job->mixture, &job->plan, e);
+    if (view_is_blended(job->request) || view_is_mixture(job->request)) {
+        BL_TRY(view_is_blended(job->request) ? bl_blend_draw(&job->blend, &job->plan, e)
+                                             : bl_mixture_draw(&job->mixture, &job->plan, e));
+        bl_plan_own_set(&job->plan.own, job->request->options);
+        return bl_plan_count_own(&job->plan, t->count, e);
+    }
     BL_TRY(bl_planner_draw(&job->planner, job->request->options->seed + (uint64_t)epoch, least, false, &job->plan, e));
     return bl_plan_recount(&job->plan, t->length, t->count, e);
 }
@@ -369,6 +395,11 @@ static int plans_write(struct bl_view_job *job, struct bl_view_made *made, struc
             made->plan = job->plan;
             format->T = job->plan.T;
             format->blocks = (int64_t)job->plan.blocks;
+            for (int f = 0; f < format->fields.count; f++) {
+                if (format->fields.field[f].own)
+                    format->fields.field[f].capacity =
+                        job->plan.own.field[bl_fields_own_number(&format->fields, f)].capacity;
+            }
             code = sources_count(job, e);
         }
         most = job->plan.max_sequences > most ? job->plan.max_sequences : most;
@@ -447,6 +478,8 @@ out:
     bl_mixture_free(&job.mixture);
     bl_plan_free(&job.plan);
     free(job.first_row);
+    for (int k = 0; k < job.own.count; k++)
+        free(job.own_length[k]);
     made->plan.block_ptr = NULL; /* bl_plan_free(&job.plan) has freed the tables; the counts remain */
     made->plan.sequence = NULL;
     made->plan.length = made->plan.source_start = NULL;

@@ -102,13 +102,14 @@ static void fields_describe(const struct bl_format *format, struct bl_buffer *ou
     }
 }
 
-/* Checks that source s has the fields of the first source: the same number, order, names, types, shapes and encodings.
- */
+/* Checks that source s has the fields of the view: the same names, types, shapes and encodings, in the same order,
+ * except for fields with steps of their own, which a source may lack. */
 static int fields_compare(const struct bl_view_job *job, int s, struct bl_error *e)
 {
     const struct bl_format *first = &job->source[0].manifest.format, *other = &job->source[s].manifest.format;
     struct bl_buffer one = {0}, two = {0};
-    if (bl_format_has_same_fields(first, other))
+    int map[BL_FIELDS_MAX];
+    if (bl_format_map_fields(&job->manifest->format, other, map))
         return BL_OK;
     fields_describe(first, &one);
     fields_describe(other, &two);
@@ -129,8 +130,10 @@ static void padding_compare(const struct bl_view_job *job, int s)
 {
     const struct bl_manifest *first = &job->source[0].manifest, *other = &job->source[s].manifest;
     bool same = first->format.pad_repeat == other->format.pad_repeat;
-    for (int f = 0; f < first->format.fields.count; f++)
-        same &= first->format.fields.field[f].pad == other->format.fields.field[f].pad;
+    int map[BL_FIELDS_MAX];
+    same &= bl_format_map_fields(&job->manifest->format, &other->format, map);
+    for (int f = 0; f < job->manifest->format.fields.count && same; f++)
+        same = map[f] < 0 || job->manifest->format.fields.field[f].pad == other->format.fields.field[map[f]].pad;
     if (!same)
         bl_view_job_message(job, "%s has another padding than %s: blocks are padded as those of %s",
                             job->request->dir[s], job->request->dir[0], job->request->dir[0]);
@@ -176,6 +179,27 @@ static void attributes_choose(struct bl_view_job *job)
     bl_buffer_free(&left);
 }
 
+/* Adds the own fields of a source that the view does not have yet. BL_EUSAGE: there are too many fields. */
+static int fields_add_own(struct bl_manifest *view, const struct bl_manifest *source, struct bl_error *e)
+{
+    struct bl_fields *fields = &view->format.fields;
+    for (int g = 0; g < source->format.fields.count; g++) {
+        const struct bl_field *field = &source->format.fields.field[g];
+        bool known = !field->own;
+        for (int f = 0; f < fields->count; f++)
+            known |= strcmp(fields->field[f].name, field->name) == 0;
+        if (known)
+            continue;
+        if (fields->count == BL_FIELDS_MAX)
+            return bl_error_set(e, BL_EUSAGE, "the sources have more than %d fields together", BL_FIELDS_MAX);
+        fields->field[fields->count] = *field;
+        view->format.encoding[fields->count] = source->format.encoding[g];
+        BL_TRY(bl_manifest_text(&view->made[fields->count], source->made[g], e));
+        fields->count++;
+    }
+    return BL_OK;
+}
+
 /* Copies the format and the libraries of the first source to the manifest of the view and compares the other sources.
  */
 static int view_adopt(struct bl_view_job *job, struct bl_error *e)
@@ -192,6 +216,13 @@ static int view_adopt(struct bl_view_job *job, struct bl_error *e)
         code = bl_manifest_text(&m->made[f], first->made[f], e);
     for (size_t i = 0; i < first->libraries.count && !code; i++)
         code = bl_manifest_pair(&m->libraries, first->libraries.pair[i].name, first->libraries.pair[i].value, e);
+    for (int s = 1; s < job->request->count && !code; s++)
+        code = fields_add_own(m, &job->source[s].manifest, e);
+    for (int f = 0; f < m->format.fields.count; f++) {
+        const struct bl_field *field = &m->format.fields.field[f];
+        if (field->own)
+            snprintf(job->own.field[job->own.count++].name, BL_PLAN_OWN_NAME_SIZE, "%s", field->name);
+    }
     for (int s = 1; s < job->request->count && !code; s++) {
         m->format.has_segment_ids &= job->source[s].manifest.format.has_segment_ids;
         code = fields_compare(job, s, e);

@@ -46,7 +46,9 @@ struct bl_view_job {
     struct bl_sequences table; /* of all sources; its lengths become the stored ones */
     int64_t *first_row;        /* [count + 1] first row of each source in the table; the last is the number of rows */
     struct bl_places places;
-    bool begins_late; /* the stored steps of some row begin after its first step */
+    struct bl_plan_own own;                  /* the fields with steps of their own of all sources, by name */
+    double *own_length[BL_PLAN_COLUMNS_MAX]; /* [rows] stored own steps, by own field */
+    bool begins_late;                        /* the stored steps of some row begin after its first step */
     struct bl_attribute_values values;
     struct bl_planner planner; /* one of these three makes the plans */
     struct bl_blend blend;

@@ -149,20 +149,55 @@ int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view,
                             known->reason[0] ? ": " : "", known->reason);
     if (!bl_places_steps(&view->places, row))
         return bl_error_set(e, BL_EUSAGE, "%s: %s is not stored: no block has it", view->dir, known->id);
+    const struct bl_fields *fields = &view->manifest.format.fields;
     const int64_t begin = bl_places_begin(&view->places, row), stop = begin + bl_places_steps(&view->places, row);
+    const bool own = fields->field[field].own;
+    const int64_t length =
+        own ? bl_places_own(&view->places, row, bl_fields_own_number(fields, field)).length : known->length;
     *s = (struct bl_stored_sequence){.view = view, .row = row, .field = field, .checked_block = -1};
     s->next = range->is_given ? range->first : 0;
-    s->end = range->is_given && range->end >= 0 ? range->end : known->length;
-    if (s->next >= s->end || s->end > known->length)
+    s->end = range->is_given && range->end >= 0 ? range->end : length;
+    if ((s->next >= s->end && (range->is_given || !own)) || s->end > length)
         return bl_error_set(e, BL_EUSAGE,
                             "%s: %s has %" PRId64 " steps, 0..%" PRId64 ": it has no steps %" PRId64 "..%" PRId64 "",
-                            view->dir, known->id, known->length, known->length, s->next, s->end);
+                            view->dir, known->id, length, length, s->next, s->end);
+    if (own)
+        return BL_OK;
     if (s->next < begin || s->end > stop)
         return bl_error_set(e, BL_EUSAGE,
                             "%s: of the %" PRId64 " steps of %s only %" PRId64 "..%" PRId64
                             " are stored: --steps %" PRId64 "..%" PRId64 " gives them",
                             view->dir, known->length, known->id, begin, stop, begin, stop);
     return BL_OK;
+}
+
+/* Finds the own steps that are read next, `most` at most, and compares their place with the tables of the shard. row:
+ * in the source. BL_EDATA: they differ. */
+static int stored_find_own(const struct bl_stored_sequence *s, int64_t row, int64_t most, struct bl_view_steps *at,
+                           struct bl_error *e)
+{
+    const struct bl_manifest *m = &s->view->manifest;
+    const struct bl_own_place place =
+        bl_places_own(&s->view->places, s->row, bl_fields_own_number(&m->format.fields, s->field));
+    const size_t source = m->sources ? (size_t)(bl_view_source_of_row(m->source, m->sources, s->row) - m->source) : 0;
+    const struct bl_block *tables = NULL;
+    bool has = false;
+    *at = (struct bl_view_steps){.source = &s->view->source[source],
+                                 .block = place.block,
+                                 .first = place.start + s->next,
+                                 .end = place.start + s->next + most};
+    const int its = bl_view_field_of(s->view, at->source, s->field);
+    int code = bl_dataset_tables(at->source, at->block, &tables, e);
+    for (int32_t i = 0; !code && its >= 0 && i < tables->num_sequences && !has; i++) {
+        const int32_t *own = tables->own[its];
+        has = tables->sequence[i] == row && own[i] == place.start && own[i + 1] == place.start + place.length;
+    }
+    if (!code && !has)
+        code = bl_error_set(e, BL_EDATA,
+                            "%s is damaged: in its shard, block %" PRId64 " does not hold the steps of %s of sequence "
+                            "%" PRId64 " where the index says",
+                            at->source->dir, at->block, m->format.fields.field[s->field].name, row);
+    return code;
 }
 
 /* A place is compared with the tables of its shard: by them, its steps must belong to the row, and begin with the step
@@ -179,9 +214,12 @@ int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *ou
     *steps = 0;
     if (!left)
         return BL_OK;
-    int code = bl_view_find(s->view, s->row, s->next, left < most ? left : most, &at, e);
-    if (!code)
+    const bool own = m->format.fields.field[s->field].own;
+    int code = own ? stored_find_own(s, row, left < most ? left : most, &at, e)
+                   : bl_view_find(s->view, s->row, s->next, left < most ? left : most, &at, e);
+    if (!code && !own)
         code = bl_dataset_tables(at.source, at.block, &tables, e);
+    has = own;
     for (int32_t i = 0; !code && i < tables->num_sequences && !has; i++) {
         int64_t begin = tables->cu_seqlens[i];
         has = tables->sequence[i] == row && begin <= at.first && at.end <= begin + tables->length[i] &&
@@ -192,13 +230,14 @@ int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *ou
                             "%s is damaged: in its shard, block %" PRId64 " does not hold step %" PRId64
                             " of sequence %" PRId64 " where the index says",
                             at.source->dir, at.block, s->next, row);
+    const int its = code ? 0 : bl_view_field_of(s->view, at.source, s->field);
     if (!code && (s->checked != at.source || s->checked_block != at.block)) {
         s->checked = at.source;
         s->checked_block = at.block;
-        code = bl_dataset_check_block(at.source, at.block, s->field, e);
+        code = bl_dataset_check_block(at.source, at.block, its, e);
     }
     if (!code)
-        code = bl_dataset_read_steps(at.source, at.block, s->field, at.first, at.end, out, e);
+        code = bl_dataset_read_steps(at.source, at.block, its, at.first, at.end, out, e);
     if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */
         code = e->code = BL_EDATA;
     BL_TRY(code);

@@ -150,9 +150,18 @@ int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, st
 static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
 {
     const char *group_by = bl_manifest_option(&a->dataset.manifest, "group-by");
-    const struct bl_sequences_columns columns = bl_plan_columns_wanted(*group_by ? group_by : NULL, &a->options);
+    struct bl_plan_options without = a->options;
+    without.capacity.count = 0; /* own steps are known by piece */
+    const struct bl_sequences_columns columns = bl_plan_columns_wanted(*group_by ? group_by : NULL, &without);
     const struct bl_plan *stored = &a->stored;
     struct bl_sequences rows;
+    for (int f = 0; f < stored->own.count; f++) {
+        double *own = a->number[columns.numbers + f] = calloc(stored->pieces + 1, sizeof *own);
+        if (!own)
+            return bl_error_memory(e);
+        for (size_t p = 0; p < stored->pieces; p++)
+            own[p] = (double)bl_plan_own_length(stored, f, p);
+    }
     if (columns.group_by && !(a->group = malloc((stored->pieces + 1) * sizeof *a->group)))
         return bl_error_memory(e);
     for (int k = 0; k < columns.numbers; k++)
@@ -212,6 +221,12 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     if (bl_text_to_int(limit, strlen(limit), 1, o->max_sequences, &most))
         o->max_sequences = most; /* with --sequence-slots, S may be more */
     BL_TRY(bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e));
+    for (int f = 0; f < a->stored.own.count; f++) {
+        const struct bl_plan_own_field *field = &a->stored.own.field[f];
+        struct bl_plan_column *column = &o->capacity.each[o->capacity.count++];
+        *column = (struct bl_plan_column){.max = (double)field->capacity, .is_field = true};
+        snprintf(column->name, sizeof column->name, "%s" BL_PLAN_OWN_SUFFIX, field->name);
+    }
     if (w->blocks % (o->world_size * o->batch_size * o->accumulate) != 0)
         return bl_error_set(e, BL_EUSAGE,
                             "the %" PRId64 " blocks of %s are not a multiple of %" PRId64 " ranks times %" PRId64
@@ -248,7 +263,16 @@ static int epoch_draw(struct epochs_job *a, int64_t k, bool may_repeat, struct b
     }
     plan->length = malloc((plan->pieces + 1) * sizeof *plan->length);
     plan->source_start = malloc((plan->pieces + 1) * sizeof *plan->source_start);
-    if (!plan->length || !plan->source_start)
+    bool whole = plan->length && plan->source_start;
+    for (int f = 0; f < plan->own.count; f++) {
+        struct bl_plan_own_field *field = &plan->own.field[f];
+        field->length = NULL; /* the lengths of pieces, which are the planner's sequences */
+        field->piece = malloc((plan->pieces + 1) * sizeof *field->piece);
+        whole &= field->piece != NULL;
+        for (size_t p = 0; p < plan->pieces && field->piece; p++)
+            field->piece[p] = (int32_t)bl_plan_own_length(stored, f, plan->sequence[p]);
+    }
+    if (!whole)
         return bl_error_memory(e);
     /* Piece p of the drawn plan is a stored piece: its number becomes its row. */
     for (size_t p = 0; p < plan->pieces; p++) {

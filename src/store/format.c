@@ -275,17 +275,27 @@ size_t bl_format_frame_size(const struct bl_format *format)
     return format->frame_size ? format->frame_size : BL_FRAME_MAX;
 }
 
-bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b)
+bool bl_format_map_fields(const struct bl_format *view, const struct bl_format *source, int map[BL_FIELDS_MAX])
 {
-    bool same = a->fields.count == b->fields.count;
-    for (int f = 0; f < a->fields.count && same; f++) {
-        const struct bl_field *x = &a->fields.field[f], *y = &b->fields.field[f];
-        same = strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
-               a->encoding[f].kind == b->encoding[f].kind && x->own == y->own;
-        for (int i = 0; i < x->rank && same; i++)
-            same = x->shape[i] == y->shape[i];
+    int found = 0, before = -1; /* the last common field */
+    for (int f = 0; f < view->fields.count; f++) {
+        const struct bl_field *x = &view->fields.field[f];
+        map[f] = -1;
+        for (int g = 0; g < source->fields.count; g++) {
+            const struct bl_field *y = &source->fields.field[g];
+            if (strcmp(x->name, y->name) != 0)
+                continue;
+            if (x->dtype != y->dtype || x->rank != y->rank || view->encoding[f].kind != source->encoding[g].kind ||
+                x->own != y->own || memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) != 0)
+                return false;
+            map[f] = g;
+        }
+        if (!x->own && map[f] <= before)
+            return false;
+        before = x->own ? before : map[f];
+        found += map[f] >= 0;
     }
-    return same;
+    return found == source->fields.count;
 }
 
 int64_t bl_format_shards(const struct bl_format *format)

@@ -92,8 +92,10 @@ int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struc
 /* Checks that no tensor is called BL_REPEATED_NAME if overlap is not 0. BL_EUSAGE: one is. */
 int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e);
 
-/* Returns true if both formats have the same fields in the same order: names, types, shapes, and kinds of encoding. */
-bool bl_format_has_same_fields(const struct bl_format *a, const struct bl_format *b);
+/* Returns true if `source` has the fields of `view`: in the same order, with the same names, types, shapes and kinds of
+ * encoding. A field with steps of its own may be missing in the source, or have another place. map: [view's fields] the
+ * number of each field in the source; -1: missing. */
+bool bl_format_map_fields(const struct bl_format *view, const struct bl_format *source, int map[BL_FIELDS_MAX]);
 
 /* Returns true if at least one field has the encoding. */
 bool bl_format_encodes(const struct bl_format *format, enum bl_encoding_kind kind);

@@ -71,6 +71,15 @@ int64_t bl_places_find(const struct bl_places *p, int64_t row, int64_t step)
     return has ? low : -1;
 }
 
+struct bl_own_place bl_places_own(const struct bl_places *p, int64_t row, int k)
+{
+    int64_t first, end;
+    /* They lie where the row begins. */
+    if (!places_range(p, row, &first, &end) || p->own_length[k][first] <= 0 || p->own_start[k][first] < 0)
+        return (struct bl_own_place){-1, 0, 0};
+    return (struct bl_own_place){p->block[first], p->own_start[k][first], p->own_length[k][first]};
+}
+
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
 /* The tables of struct bl_places while they are filled, which needs pointers to mutable data. The indexes are read
@@ -79,12 +88,15 @@ struct collected {
     int64_t rows, parts;
     int64_t *block, *row_ptr, *source_start;
     int32_t *start, *length;
+    int32_t *own_length[BL_FIELDS_MAX], *own_start[BL_FIELDS_MAX]; /* [own->count] arrays */
+    const struct bl_plan_own *own;
     uint32_t *count;          /* [rows] parts found so far */
     bool is_single, is_whole; /* every row has one part at most; every part begins its sequence */
 };
 
-/* Stores a piece. c->count goes down to 0, so that the parts of a row are stored from its last place on. */
-static void collected_put(struct collected *c, int64_t row, const struct bl_place *piece)
+/* Stores a piece, and returns its part. c->count goes down to 0, so that the parts of a row are stored from its last
+ * place on. */
+static int64_t collected_put(struct collected *c, int64_t row, const struct bl_place *piece)
 {
     int64_t part = c->row_ptr ? c->row_ptr[row] + --c->count[row] : row;
     c->block[part] = piece->block;
@@ -92,13 +104,55 @@ static void collected_put(struct collected *c, int64_t row, const struct bl_plac
     c->length[part] = piece->length;
     if (c->source_start)
         c->source_start[part] = piece->source_start;
+    return part;
 }
 
 /* The tables of an index, read a chunk at a time. */
 struct pieces_chunk {
     int64_t sequence[CHUNK], source_start[CHUNK], block_end[CHUNK];
     int32_t start[CHUNK], length[CHUNK];
+    int32_t own_length[BL_FIELDS_MAX][CHUNK], own_start[BL_FIELDS_MAX][CHUNK];
+    int its[BL_FIELDS_MAX]; /* by own field: its number in the index; -1: the index lacks it */
 };
+
+/* Finds the own fields in the index. */
+static void chunk_find_own(struct pieces_chunk *chunk, const struct bl_index *index, const struct bl_plan_own *own)
+{
+    for (int k = 0; k < own->count; k++) {
+        chunk->its[k] = -1;
+        for (int i = 0; i < index->own.count; i++)
+            chunk->its[k] = strcmp(index->own.field[i].name, own->field[k].name) == 0 ? i : chunk->its[k];
+    }
+}
+
+/* Reads the own steps of pieces p to p + count - 1. */
+static int chunk_read_own(struct pieces_chunk *chunk, const struct bl_index *index, const struct bl_plan_own *own,
+                          int64_t p, int64_t count, struct bl_error *e)
+{
+    for (int k = 0; k < own->count; k++) {
+        if (chunk->its[k] < 0)
+            continue;
+        BL_TRY(bl_index_read(index, bl_index_own_length(chunk->its[k]), p, count, chunk->own_length[k], e));
+        BL_TRY(bl_index_read(index, bl_index_own_start(chunk->its[k]), p, count, chunk->own_start[k], e));
+    }
+    return BL_OK;
+}
+
+/* Stores the own steps of piece i of the chunk. BL_EDATA: they are invalid, or the piece does not begin its row. */
+static int collected_put_own(struct collected *c, const struct pieces_chunk *chunk, int64_t i, int64_t part,
+                             struct bl_error *e)
+{
+    for (int k = 0; k < c->own->count; k++) {
+        int32_t length = chunk->its[k] < 0 ? 0 : chunk->own_length[k][i], start = length ? chunk->own_start[k][i] : 0;
+        if (length < 0 || start < 0 || (length && chunk->source_start[i]))
+            return bl_error_set(e, BL_EDATA,
+                                "a piece from step %" PRId64 " on has %" PRId32 " steps of %s from %" PRId32,
+                                chunk->source_start[i], length, c->own->field[k].name, start);
+        c->own_length[k][part] = length;
+        c->own_start[k][part] = start;
+    }
+    return BL_OK;
+}
 
 /* Prefetches the entries of a row that is used soon. sequence: a value of the index, not checked yet, of the source
  * with the rows first_row to end_row - 1. */
@@ -123,6 +177,8 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
     struct pieces_chunk *chunk = malloc(sizeof *chunk);
     int64_t end = 0, block = -1; /* end: number after the last piece of the block */
     int code = chunk ? BL_OK : bl_error_memory(e);
+    if (chunk)
+        chunk_find_own(chunk, index, c->own);
     for (int64_t p = 0; p < index->pieces && !code; p++) {
         int64_t i = p % CHUNK, left = index->pieces - p;
         if (i == 0) {
@@ -131,6 +187,8 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
                                                       {BL_INDEX_START, chunk->start},
                                                       {BL_INDEX_LENGTH, chunk->length}};
             code = bl_index_read_columns(index, columns, 4, p, left < CHUNK ? left : CHUNK, e);
+            if (!code && c->block)
+                code = chunk_read_own(chunk, index, c->own, p, left < CHUNK ? left : CHUNK, e);
         }
         while (!code && p >= end) {
             int64_t blocks = index->blocks - ++block;
@@ -167,7 +225,9 @@ static int index_each_piece(const struct bl_index *index, int64_t first_row, int
             c->is_whole &= !piece.source_start;
             c->parts++;
         } else {
-            collected_put(c, row, &piece);
+            code = collected_put_own(c, chunk, i, collected_put(c, row, &piece), e);
+            if (code)
+                bl_error_prefix(e, "%s", index->path);
         }
     }
     free(chunk);
@@ -191,6 +251,12 @@ static int collected_allocate(struct collected *c, struct bl_error *e)
     if (!c->block || !c->start || !c->length || (!c->is_single && !c->row_ptr) ||
         ((!c->is_single || !c->is_whole) && !c->source_start))
         return bl_error_memory(e);
+    for (int k = 0; k < c->own->count; k++) {
+        c->own_length[k] = calloc(parts, sizeof **c->own_length);
+        c->own_start[k] = calloc(parts, sizeof **c->own_start);
+        if (!c->own_length[k] || !c->own_start[k])
+            return bl_error_memory(e);
+    }
     /* A row that no index has keeps the block -1. */
     memset(c->block, 0xff, parts * sizeof *c->block); /* -1 */
     int64_t at = 0;
@@ -203,6 +269,22 @@ static int collected_allocate(struct collected *c, struct bl_error *e)
     return BL_OK;
 }
 
+/* Moves the own steps of a row with several parts, first to first + n - 1, to the first part: only one has them. Called
+ * before the parts are sorted, since the one that begins the row will then be the first. */
+static void collected_move_own(struct collected *c, int64_t first, int64_t n)
+{
+    for (int k = 0; k < c->own->count; k++) {
+        int32_t length = 0, start = 0;
+        for (int64_t i = first; i < first + n; i++) {
+            start = c->own_length[k][i] ? c->own_start[k][i] : start;
+            length = c->own_length[k][i] ? c->own_length[k][i] : length;
+            c->own_length[k][i] = c->own_start[k][i] = 0;
+        }
+        c->own_length[k][first] = length;
+        c->own_start[k][first] = start;
+    }
+}
+
 /* Orders the parts of a row for qsort, by their first steps. */
 static int place_compare(const void *a, const void *b)
 {
@@ -213,9 +295,9 @@ static int place_compare(const void *a, const void *b)
 /* The parts of a row are sorted after the second pass, since blocks are in random order. BL_EDATA: parts of a row
  * overlap, or steps between them are missing. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
-                      struct bl_error *e)
+                      const struct bl_plan_own *own, struct bl_error *e)
 {
-    struct collected c = {.rows = first_row[count], .is_single = true, .is_whole = true};
+    struct collected c = {.rows = first_row[count], .own = own, .is_single = true, .is_whole = true};
     *places = (struct bl_places){0};
     c.count = calloc((size_t)c.rows + 1, sizeof *c.count);
     int code = c.count ? BL_OK : bl_error_memory(e);
@@ -237,6 +319,7 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
         const int64_t first = c.row_ptr[row], n = c.row_ptr[row + 1] - first;
         if (n < 2)
             continue;
+        collected_move_own(&c, first, n);
         for (int64_t i = 0; i < n; i++)
             place[i] = (struct bl_place){c.block[first + i], c.source_start[first + i], c.start[first + i],
                                          c.length[first + i]};
@@ -262,7 +345,12 @@ int bl_places_collect(struct bl_places *places, const struct bl_index *index, co
                                  .start = c.start,
                                  .length = c.length,
                                  .row_ptr = c.row_ptr,
-                                 .source_start = c.source_start};
+                                 .source_start = c.source_start,
+                                 .owns = own->count};
+    for (int k = 0; k < own->count; k++) {
+        places->own_length[k] = c.own_length[k];
+        places->own_start[k] = c.own_start[k];
+    }
     if (code)
         bl_places_free(places);
     return code;
@@ -279,13 +367,17 @@ void bl_places_free(struct bl_places *places)
         free((void *)(uintptr_t)places->length);
         free((void *)(uintptr_t)places->row_ptr);
         free((void *)(uintptr_t)places->source_start);
+        for (int k = 0; k < places->owns; k++) {
+            free((void *)(uintptr_t)places->own_length[k]);
+            free((void *)(uintptr_t)places->own_start[k]);
+        }
     }
     *places = (struct bl_places){0};
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-#define TABLES_MAX (BL_ATTRIBUTES_MAX + 6)
+#define TABLES_MAX (BL_ATTRIBUTES_MAX + 6 + 2 * BL_FIELDS_MAX)
 
 /* A table to be written: an array, or the column of an attribute. */
 struct table {
@@ -307,6 +399,12 @@ static void tables_add(struct tables *t, const char *name, enum bl_dtype dtype, 
     *table =
         (struct table){.tensor = {.dtype = dtype, .rank = 1, .shape = {size}}, .data = data, .attribute = attribute};
     snprintf(table->tensor.name, sizeof table->tensor.name, "%s%s", attribute < 0 ? "" : BL_PLACES_ATTRIBUTE, name);
+}
+
+/* Formats the name of a table of an own field: "own.text.length". */
+static void own_table_name(const struct bl_field *field, const char *what, char out[BL_TENSOR_NAME_MAX])
+{
+    snprintf(out, BL_TENSOR_NAME_MAX, "own.%s.%s", field->name, what);
 }
 
 /* A column of an attribute is gathered from the values of all rows. */
@@ -332,6 +430,15 @@ int bl_places_write(const struct bl_places *p, const char *dir, const struct bl_
         tables_add(&t, "renamed", BL_I64, (int64_t)renamed_count, renamed, -1);
     tables_add(&t, "length", BL_I32, p->parts, p->length, -1);
     tables_add(&t, "start", BL_I32, p->parts, p->start, -1);
+    for (int f = 0, k = 0; f < format->fields.count; f++) {
+        char name[BL_TENSOR_NAME_MAX];
+        if (!format->fields.field[f].own)
+            continue;
+        own_table_name(&format->fields.field[f], "length", name);
+        tables_add(&t, name, BL_I32, p->parts, p->own_length[k], -1);
+        own_table_name(&format->fields.field[f], "start", name);
+        tables_add(&t, name, BL_I32, p->parts, p->own_start[k++], -1);
+    }
     for (int i = 0; i < t.count; i++)
         placed[i] = order[i] = &t.table[i].tensor;
     char *path = bl_path_join(dir, BL_PLACES_FILE);
@@ -420,6 +527,20 @@ int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifes
         p->attribute[a] = places_table(p, &file, name, attribute->dtype, p->rows, NULL);
         if (!p->attribute[a])
             code = bl_error_set(e, BL_EDATA, "the table \"%s\" is missing, or has a wrong type or size", name);
+    }
+    for (int f = 0; f < manifest->format.fields.count && !code; f++) {
+        const struct bl_field *field = &manifest->format.fields.field[f];
+        char length[BL_TENSOR_NAME_MAX], start[BL_TENSOR_NAME_MAX];
+        if (!field->own)
+            continue;
+        own_table_name(field, "length", length);
+        own_table_name(field, "start", start);
+        p->own_length[p->owns] = places_table(p, &file, length, BL_I32, p->parts, NULL);
+        p->own_start[p->owns] = places_table(p, &file, start, BL_I32, p->parts, NULL);
+        if (!p->own_length[p->owns] || !p->own_start[p->owns])
+            code = bl_error_set(e, BL_EDATA, "the table \"%s\" or \"%s\" is missing, or has a wrong type or size",
+                                length, start);
+        p->owns++;
     }
     if (code)
         bl_error_prefix(e, "%s", path);

@@ -7,6 +7,8 @@
  *   renamed          I64 [M]      ascending: rows with an id that another source has too; missing if there are none
  *   length           I32 [N]      steps of the part; 0: the row is not stored
  *   start            I32 [N]      first step within the block
+ *   own.NAME.length  I32 [N]      own steps of the part, of each field with steps of its own; 0: none
+ *   own.NAME.start   I32 [N]      the first of them within the block
  *
  * R is the number of rows of all sources, numbered continuously, source after source. The parts of a row are in the
  * order of their steps and follow each other without a gap, so that a range of parts holds any piece of a plan. For
@@ -41,7 +43,10 @@ struct bl_places {
     const int64_t *attribute[BL_ATTRIBUTES_MAX]; /* [rows] each: I64, or the bits of F64; only if read from a file */
     const int64_t *renamed;                      /* [renamed_count]; only if read from a file */
     int64_t renamed_count;
-    void *map; /* the mapped file; NULL: block and the tables after it were allocated */
+    int owns;                                 /* fields with steps of their own; the next two have [owns] arrays */
+    const int32_t *own_length[BL_FIELDS_MAX]; /* [parts] each */
+    const int32_t *own_start[BL_FIELDS_MAX];  /* [parts] each */
+    void *map;                                /* the mapped file; NULL: block and the tables after it were allocated */
     size_t map_size;
 };
 
@@ -71,12 +76,22 @@ int64_t bl_places_steps(const struct bl_places *places, int64_t row);
 /* Returns the part of a row that holds a step of the sequence; -1: the step is not stored. */
 int64_t bl_places_find(const struct bl_places *places, int64_t row, int64_t step);
 
+/* The own steps of a row. */
+struct bl_own_place {
+    int64_t block;
+    int32_t start, length; /* length 0: the row has none, or they are not stored */
+};
+
+/* Returns where the own steps of a row lie, of own field k. */
+struct bl_own_place bl_places_own(const struct bl_places *places, int64_t row, int k);
+
 /* Collects the places of all rows from the indexes of the sources. index: [count]. first_row: [count + 1], the first
- * row of each source, then the number of all rows. BL_EDATA: a sequence is out of range, is stored twice, or lacks
- * steps between its parts; the message names the index. Free with bl_places_free. Memory: 16 bytes per row or, if a
- * sequence is stored in several parts, 32 bytes per part and 8 bytes per row. */
+ * row of each source, then the number of all rows. own: the fields with steps of their own, by name; a source that
+ * lacks one has no steps of it. BL_EDATA: a sequence is out of range, is stored twice, or lacks steps between its
+ * parts; the message names the index. Free with bl_places_free. Memory: 16 bytes per row or, if a sequence is stored in
+ * several parts, 32 bytes per part and 8 bytes per row. */
 int bl_places_collect(struct bl_places *places, const struct bl_index *index, const int64_t *first_row, size_t count,
-                      struct bl_error *e);
+                      const struct bl_plan_own *own, struct bl_error *e);
 
 /* Writes rows.safetensors of the view in dir. values: the attributes of the format for all rows. renamed:
  * [renamed_count]. */

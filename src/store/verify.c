@@ -505,6 +505,16 @@ static bool table_is_same(const void *a, const void *b, int64_t count, size_t si
     return a && b ? memcmp(a, b, (size_t)count * size) == 0 : !a && !b;
 }
 
+/* Returns true if both have the same places of own steps; made->parts are those of both. */
+static bool owns_are_same(const struct bl_places *made, const struct bl_places *its)
+{
+    bool same = made->owns == its->owns;
+    for (int k = 0; k < made->owns && same; k++)
+        same = table_is_same(made->own_length[k], its->own_length[k], made->parts, 4) &&
+               table_is_same(made->own_start[k], its->own_start[k], made->parts, 4);
+    return same;
+}
+
 /* Compares the places of the view with those collected from the indexes of the sources. */
 static int check_places(const struct view_check *c, struct bl_error *e)
 {
@@ -520,7 +530,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
         first_row[s + 1] = first_row[s] + m->source[s].rows;
     }
     if (!code)
-        code = bl_places_collect(&made, index, first_row, m->sources, e);
+        code = bl_places_collect(&made, index, first_row, m->sources, &c->view.index.own, e);
     if (code == BL_EDATA) {
         fault_report(&c->sink, BL_PLACES_FILE, "%s", e->text);
         bl_error_clear(e);
@@ -529,7 +539,7 @@ static int check_places(const struct view_check *c, struct bl_error *e)
                           table_is_same(made.start, its->start, made.parts, 4) &&
                           table_is_same(made.length, its->length, made.parts, 4) &&
                           table_is_same(made.source_start, its->source_start, made.parts, 8) &&
-                          table_is_same(made.row_ptr, its->row_ptr, made.rows + 1, 8))) {
+                          table_is_same(made.row_ptr, its->row_ptr, made.rows + 1, 8) && owns_are_same(&made, its))) {
         fault_report(&c->sink, BL_PLACES_FILE, "differs from what the indexes of the sources say");
     }
     bl_places_free(&made);

@@ -18,7 +18,7 @@
 /* Opens the dataset of a source, and checks that it is the dataset that the view was made of. A path without a dataset
  * is BL_EFAIL, with advice in the message. */
 static int view_source_open(const struct bl_manifest *view, const struct bl_view_source *source, const char *dir,
-                            struct bl_dataset *dataset, struct bl_error *e)
+                            struct bl_dataset *dataset, int field_of[BL_FIELDS_MAX], struct bl_error *e)
 {
     char *path = bl_path_join(dir, source->path);
     int code = path ? bl_dataset_open(dataset, path, e) : bl_error_memory(e);
@@ -31,7 +31,7 @@ static int view_source_open(const struct bl_manifest *view, const struct bl_view
     }
     if (!code)
         code = bl_view_source_compare(source, &dataset->manifest, path, e);
-    if (!code && !bl_format_has_same_fields(&view->format, &dataset->manifest.format))
+    if (!code && !bl_format_map_fields(&view->format, &dataset->manifest.format, field_of))
         code = bl_error_set(e, BL_EDATA, "its fields are not those of the view");
     if (code)
         bl_error_prefix(e, "%s: the source %s", dir, source->name);
@@ -44,7 +44,8 @@ int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, s
     int code = BL_OK;
     for (size_t s = 0; s < manifest->sources && !code; s++) {
         struct bl_dataset dataset = {.shard = -1, .index.fd = -1, .file.fd = -1};
-        code = view_source_open(manifest, &manifest->source[s], dir, &dataset, e);
+        int field_of[BL_FIELDS_MAX];
+        code = view_source_open(manifest, &manifest->source[s], dir, &dataset, field_of, e);
         bl_dataset_close(&dataset);
     }
     return code ? e->code = BL_EDATA : BL_OK;
@@ -61,10 +62,11 @@ void bl_view_close_sources(struct bl_dataset *sources, size_t count)
 static int view_make_sources(struct bl_view *view, size_t count, struct bl_error *e)
 {
     view->source = calloc(count, sizeof *view->source);
+    view->field_of = calloc(count, sizeof *view->field_of);
     view->sources = count;
     for (size_t s = 0; view->source && s < count; s++)
         view->source[s] = (struct bl_dataset){.shard = -1, .index.fd = -1, .file.fd = -1};
-    return view->source ? BL_OK : bl_error_memory(e);
+    return view->source && view->field_of ? BL_OK : bl_error_memory(e);
 }
 
 /* Opens the sources of a view and its places. A dataset is opened as a view of itself: it is the only source, and its
@@ -76,15 +78,17 @@ static int view_open_sources(struct bl_view *view, struct bl_error *e)
         BL_TRY(bl_places_open(&view->places, view->dir, m, e));
         BL_TRY(view_make_sources(view, m->sources, e));
         for (size_t s = 0; s < m->sources; s++)
-            BL_TRY(view_source_open(m, &m->source[s], view->dir, &view->source[s], e));
+            BL_TRY(view_source_open(m, &m->source[s], view->dir, &view->source[s], view->field_of[s], e));
         return BL_OK;
     }
     BL_TRY(view_make_sources(view, 1, e));
     BL_TRY(bl_dataset_open(view->source, view->dir, e));
+    for (int f = 0; f < m->format.fields.count; f++)
+        view->field_of[0][f] = f;
     BL_TRY(bl_dataset_sequences(view->source, &view->table, e));
     const int64_t first_row[] = {0, (int64_t)view->table->count};
     m->rows = first_row[1];
-    BL_TRY(bl_places_collect(&view->places, &view->source->index, first_row, 1, e));
+    BL_TRY(bl_places_collect(&view->places, &view->source->index, first_row, 1, &view->source->index.own, e));
     return bl_attribute_values_read(&view->values, view->table, &m->format, e);
 }
 
@@ -110,6 +114,8 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
                             m->format.blocks);
     if (!code && !epoch)
         code = bl_index_check_plan(index, m->format.plan_digest, e);
+    if (!code)
+        code = bl_index_check_own(index, &m->format.fields, e);
     /* The index of a dataset is compared with its checksum by bload verify; its blocks have checksums of their own. */
     const bool is_compared = epoch || bl_manifest_is_view(m);
     if (!code && is_compared)
@@ -151,6 +157,7 @@ int bl_view_open(struct bl_view *view, const char *dir, struct bl_error *e)
 void bl_view_close(struct bl_view *view)
 {
     bl_view_close_sources(view->source, view->sources);
+    free(view->field_of);
     bl_places_free(&view->places);
     bl_attribute_values_free(&view->values);
     bl_index_close(&view->index);
@@ -174,6 +181,25 @@ static size_t view_source_of(const struct bl_view *view, int64_t row, int64_t *f
 }
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* Reads where the own steps of pieces first to first + n - 1 lie in their block. */
+static int view_read_own(struct bl_view *view, int64_t first, int64_t n, struct bl_error *e)
+{
+    const struct bl_format *format = &view->manifest.format;
+    for (int f = 0; f < format->fields.count; f++) {
+        int32_t *start = view->block.own[f], last = 0;
+        if (!start)
+            continue;
+        const int k = bl_fields_own_number(&format->fields, f);
+        BL_TRY(bl_index_read(&view->index, bl_index_own_start(k), first, n, start, e));
+        if (n)
+            BL_TRY(bl_index_read(&view->index, bl_index_own_length(k), first + n - 1, 1, &last, e));
+        int64_t end = n ? (int64_t)start[n - 1] + last : 0;
+        for (int64_t i = n; i <= format->S; i++)
+            start[i] = end >= 0 && end <= INT32_MAX ? (int32_t)end : INT32_MAX;
+    }
+    return BL_OK;
+}
 
 /* Reads the tables of block b from the plan and checks them. Failed sequences of a dataset are not marked yet. If the
  * end of the last piece exceeds INT32_MAX, the end is set to INT32_MAX, which contradicts the length of the piece, so
@@ -205,6 +231,7 @@ static int view_read_block(struct bl_view *view, int64_t b, const struct bl_bloc
     }
     for (int64_t i = n; i <= format->S; i++)
         block->cu_seqlens[i] = stop <= INT32_MAX ? (int32_t)stop : INT32_MAX;
+    BL_TRY(view_read_own(view, ptr[0], n, e));
     if (!bl_block_tables_are_sound(block, format))
         return bl_error_set(e, BL_EDATA, "%s: the pieces of block %" PRId64 " overlap or exceed it", view->index.path,
                             b);
@@ -273,7 +300,7 @@ static int view_read_steps(struct bl_view *view, int64_t row, int64_t step, int6
     while (steps > 0) {
         struct bl_view_steps at;
         BL_TRY(bl_view_find(view, row, step, steps, &at, e));
-        BL_TRY(read(at.source, at.block, f, at.first, at.end, to, e));
+        BL_TRY(read(at.source, at.block, bl_view_field_of(view, at.source, f), at.first, at.end, to, e));
         to += (size_t)(at.end - at.first) * bytes;
         step += at.end - at.first;
         steps -= at.end - at.first;
@@ -287,6 +314,43 @@ int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t 
     return view_read_steps(view, row, step, steps, f, bl_dataset_copy_steps, out, e);
 }
 
+int bl_view_copy_own(struct bl_view *view, int64_t row, int f, int64_t steps, void *out, struct bl_error *e)
+{
+    int64_t first_row;
+    if (!steps)
+        return BL_OK;
+    const struct bl_field *field = &view->manifest.format.fields.field[f];
+    if (row < 0 || row >= view->manifest.rows)
+        return bl_error_set(e, BL_EDATA, "%s: there is no sequence %" PRId64, view->index.path, row);
+    const struct bl_own_place place =
+        bl_places_own(&view->places, row, bl_fields_own_number(&view->manifest.format.fields, f));
+    struct bl_dataset *source = &view->source[view_source_of(view, row, &first_row)];
+    const int its = bl_view_field_of(view, source, f);
+    if (place.length != steps || its < 0)
+        return bl_error_set(e, BL_EDATA,
+                            "%s/" BL_PLACES_FILE ": sequence %" PRId64 " has %" PRId32
+                            " stored steps of %s, the plan says %" PRId64,
+                            view->dir, row, place.length, field->name, steps);
+    return bl_dataset_read_steps(source, place.block, its, place.start, (int64_t)place.start + steps, out, e);
+}
+
+/* Copies a block of own field f: the own steps of each piece, then padding. */
+static int view_read_own_block(struct bl_view *view, const struct bl_block *block, int f, void *out, struct bl_error *e)
+{
+    const struct bl_field *field = &view->manifest.format.fields.field[f];
+    const int32_t *start = block->own[f];
+    int code = BL_OK;
+    for (int i = 0; !code && i < block->num_sequences; i++) {
+        code = bl_view_copy_own(view, block->sequence[i], f, start[i + 1] - start[i],
+                                (uint8_t *)out + (size_t)start[i] * bl_field_step_bytes(field), e);
+        if (code == BL_EUSAGE) /* the place names a block or steps that do not exist: damage, not a wrong request */
+            code = e->code = BL_EDATA;
+    }
+    if (!code)
+        bl_field_pad_between(field, out, (size_t)start[view->manifest.format.S], (size_t)field->capacity, false);
+    return code;
+}
+
 int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_error *e)
 {
     const struct bl_format *format = &view->manifest.format;
@@ -296,6 +360,8 @@ int bl_view_read(struct bl_view *view, int64_t b, int f, void *out, struct bl_er
         return bl_error_set(e, BL_EUSAGE, "no field %d: %s has %d", f, view->dir, format->fields.count);
     const struct bl_field *field = &format->fields.field[f];
     int code = view_read_block(view, b, &block, e);
+    if (!code && field->own)
+        return view_read_own_block(view, block, f, out, e);
     for (int i = 0; !code && i < block->num_sequences; i++) {
         size_t start = (size_t)block->cu_seqlens[i];
         bl_field_pad_between(field, out, at, start, format->pad_repeat);

@@ -27,8 +27,9 @@ struct bl_view {
     struct bl_places places;
     struct bl_dataset *source; /* [sources] */
     size_t sources;
-    struct bl_block block; /* tables only: returned by bl_view_tables */
-    struct bl_buffer id;   /* id of the row that bl_view_row returned last, if it is renamed */
+    int (*field_of)[BL_FIELDS_MAX]; /* [sources] the number of each field of the view in the source; -1: missing */
+    struct bl_block block;          /* tables only: returned by bl_view_tables */
+    struct bl_buffer id;            /* id of the row that bl_view_row returned last, if it is renamed */
     /* The following members are set if a dataset is opened as a view of itself. */
     struct bl_attribute_values values;
     const struct bl_sequences *table; /* a planned row of length 0 failed while packing; NULL: the directory holds a
@@ -66,6 +67,16 @@ struct bl_view_steps {
  */
 int bl_view_find(struct bl_view *view, int64_t row, int64_t step, int64_t steps, struct bl_view_steps *found,
                  struct bl_error *e);
+
+/* Returns the number of field f of the view in a source of it. */
+static inline int bl_view_field_of(const struct bl_view *view, const struct bl_dataset *source, int f)
+{
+    return view->field_of[source - view->source][f];
+}
+
+/* Copies all own steps of a row, of field f, to out. steps: their number by the plan. BL_EDATA: another number is
+ * stored. */
+int bl_view_copy_own(struct bl_view *view, int64_t row, int f, int64_t steps, void *out, struct bl_error *e);
 
 /* Copies steps of a row of field f as they are stored: see bl_dataset_copy_steps. */
 int bl_view_copy_steps(struct bl_view *view, int64_t row, int64_t step, int64_t steps, int f, void *out,
