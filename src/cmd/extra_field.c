@@ -144,6 +144,25 @@ static int own_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     return code;
 }
 
+/* Refuses the options of own fields for a field whose steps are those of sequences. */
+static int common_field_check(const struct bl_extra_field *field, struct bl_error *e)
+{
+    const struct {
+        const char *name, *value;
+    } own[] = {{"column", field->column},
+               {"key", field->key},
+               {"capacity", field->capacity},
+               {"storage", field->storage},
+               {"missing", field->missing}};
+    if (field->steps && strcmp(field->steps, "common") != 0)
+        return bl_error_set(e, BL_EUSAGE, "steps expects common or own, not \"%s\"", field->steps);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i].value)
+            return bl_error_set(e, BL_EUSAGE, "%s is for a field with steps: own", own[i].name);
+    }
+    return BL_OK;
+}
+
 /* Returns the kind of a field: the kind named in the file, or the first joinable kind that accepts the extension of the
  * path. NULL: there is none. */
 static const struct bl_kind *extra_field_find_kind(const struct bl_extra_field *field)
@@ -166,6 +185,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
     if (bl_extra_field_is_own(field))
         return own_field_use_kind(field, e);
+    BL_TRY(common_field_check(field, e));
     field->kind = extra_field_find_kind(field);
     bool follows = field->kind && field->kind->follow;
     if (!field->path && !follows)
@@ -206,25 +226,6 @@ static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error
     for (const struct bl_option *option = per_step ? per_step->options.table : NULL; option && option->name; option++) {
         if (bl_options_origin(&field->options, option->name) != BL_ORIGIN_DEFAULT)
             return bl_error_set(e, BL_EUSAGE, "%s is for a field with per-step: true", option->name);
-    }
-    return BL_OK;
-}
-
-/* Refuses the options of own fields for a field whose steps are those of sequences. */
-static int common_field_check(const struct bl_extra_field *field, struct bl_error *e)
-{
-    const struct {
-        const char *name, *value;
-    } own[] = {{"column", field->column},
-               {"key", field->key},
-               {"capacity", field->capacity},
-               {"storage", field->storage},
-               {"missing", field->missing}};
-    if (field->steps && strcmp(field->steps, "common") != 0)
-        return bl_error_set(e, BL_EUSAGE, "steps expects common or own, not \"%s\"", field->steps);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (own[i].value)
-            return bl_error_set(e, BL_EUSAGE, "%s is for a field with steps: own", own[i].name);
     }
     return BL_OK;
 }
