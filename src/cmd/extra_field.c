@@ -197,7 +197,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!field->kind)
         return bl_error_set(e, BL_EUSAGE, "the name %s has an unknown extension: give kind", field->path);
     if (!bl_composite_accepts(field->kind))
-        return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
+        return bl_error_set(e, BL_EUSAGE, "a field of the kind %s has other steps than the sequences: use steps: own",
                             field->kind->name);
     field->kind_name = field->kind->name; /* the identity of a dataset contains the kind, not how it was detected */
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
