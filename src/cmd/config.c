@@ -205,8 +205,8 @@ static const char *config_read_key(const struct reading *r, const yaml_node_t *m
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-/* Sets the options of a field: with `first` path and kind, which decide what other options exist, otherwise the
- * others. */
+/* Sets the options of a field: with `first` those that decide what other options exist, such as path and kind,
+ * otherwise the others. */
 static int config_set_field(const struct reading *r, const yaml_node_t *node, struct bl_extra_field *field, bool first)
 {
     yaml_node_pair_t *top = node->data.mapping.pairs.top;
@@ -214,8 +214,10 @@ static int config_set_field(const struct reading *r, const yaml_node_t *node, st
         const char *key = config_read_key(r, node, pair);
         if (!key)
             return r->e->code;
-        if ((strcmp(key, "path") == 0 || strcmp(key, "kind") == 0) == first)
-            BL_TRY(config_set_option(r, &field->options, key, pair));
+        if (bl_extra_field_is_early(key) != first)
+            continue;
+        BL_TRY(node_prefix_error(r, node_get(r, pair->key), bl_extra_field_refuse(field, key, r->e)));
+        BL_TRY(config_set_option(r, &field->options, key, pair));
     }
     return BL_OK;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/checksum.h"
@@ -29,8 +30,46 @@ static const struct bl_option table[] = {
     BL_OPTION_CUSTOM("stream", &bl_option_stream_number, int, struct bl_extra_field, stream, BL_AFFECTS_LENGTHS, NULL,
                      .initial = "best"),
     BL_OPTION_INT("length-tolerance", struct bl_extra_field, tolerance, BL_AFFECTS_LENGTHS, NULL, .max = INT64_MAX),
+    BL_OPTION_STRING("steps", struct bl_extra_field, steps, BL_AFFECTS_LENGTHS, NULL, .unlisted = true),
+    BL_OPTION_STRING("column", struct bl_extra_field, column, BL_AFFECTS_LENGTHS, NULL, .unlisted = true),
+    BL_OPTION_STRING("key", struct bl_extra_field, key, BL_AFFECTS_LENGTHS, NULL, .unlisted = true),
+    BL_OPTION_STRING("missing", struct bl_extra_field, missing, BL_AFFECTS_LENGTHS, NULL, .unlisted = true),
+    BL_OPTION_STRING("capacity", struct bl_extra_field, capacity, BL_AFFECTS_PLAN, NULL, .unlisted = true),
+    BL_OPTION_STRING("storage", struct bl_extra_field, storage, BL_AFFECTS_BYTES, NULL, .unlisted = true),
     {0},
 };
+
+/* The options of the text kind that say how a file is cut into documents, or what else they have. An own text is one
+ * document. */
+static const char *const document_options[] = {"format",   "key", "join", "documents", "token-file",
+                                               "megatron", "fim", "keep", "field",     NULL};
+
+static bool names_have_option(const char *const *names, const char *option)
+{
+    while (*names && strcmp(*names, option) != 0)
+        names++;
+    return *names;
+}
+
+bool bl_extra_field_is_early(const char *option)
+{
+    static const char *const early[] = {"path", "kind", "steps", "column", "key", NULL};
+    return names_have_option(early, option);
+}
+
+bool bl_extra_field_is_own(const struct bl_extra_field *field)
+{
+    return field->steps && strcmp(field->steps, "own") == 0;
+}
+
+int bl_extra_field_refuse(const struct bl_extra_field *field, const char *option, struct bl_error *e)
+{
+    if (field->own_table && names_have_option(document_options, option) && strcmp(option, "key") != 0)
+        return bl_error_set(e, BL_EUSAGE, "%s: a text with steps of its own is one document: leave it out", option);
+    if (bl_extra_field_is_own(field) && strcmp(option, "per-step") == 0)
+        return bl_error_set(e, BL_EUSAGE, "per-step: a field with steps: own has no part for each step");
+    return BL_OK;
+}
 
 /* Only kinds with a variant that is cut per step have this option. */
 static const struct bl_option per_step_table[] = {
@@ -41,6 +80,87 @@ static const struct bl_option per_step_table[] = {
 int bl_extra_field_begin(struct bl_extra_field *field, struct bl_error *e)
 {
     return bl_options_add(&field->options, NULL, table, field, e);
+}
+
+/* --- kinds -------------------------------------------------------------------------------------------------------- */
+
+/* Adds the options of the text kind that an own text can have. The others get their defaults. */
+static int own_field_add_text(struct bl_extra_field *field, struct bl_error *e)
+{
+    struct bl_options defaults = {0};
+    int all = 0, kept = 0;
+    const struct bl_option *option = field->kind->options.table;
+    BL_TRY(bl_options_add(&defaults, NULL, option, field->config, e));
+    bl_options_free(&defaults);
+    while (option[all].name)
+        all++;
+    field->own_table = calloc((size_t)all + 1, sizeof *field->own_table);
+    if (!field->own_table)
+        return bl_error_memory(e);
+    for (; option->name; option++) {
+        if (!names_have_option(document_options, option->name))
+            field->own_table[kept++] = *option;
+    }
+    return bl_options_add(&field->options, NULL, field->own_table, field->config, e);
+}
+
+/* Finds the kind of an own field, an array or a text, and adds its options. A list in a column has no options of
+ * files. */
+static int own_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
+{
+    const struct bl_kind *const known[] = {bl_kind_find("array"), bl_kind_find("text")};
+    int sources = (field->path != NULL) + (field->column != NULL) + (field->key != NULL);
+    if (sources != 1)
+        return bl_error_set(e, BL_EUSAGE, "a field with steps: own has %s: path, column or key",
+                            sources ? "only one of these" : "one of these");
+    for (size_t k = 0; k < sizeof known / sizeof *known && !field->kind; k++) {
+        if (field->kind_name ? strcmp(field->kind_name, known[k]->name) == 0
+                             : field->path && bl_kind_has_extension(known[k], field->path))
+            field->kind = known[k];
+    }
+    if (!field->kind && field->kind_name && bl_kind_find(field->kind_name))
+        return bl_error_set(e, BL_EUSAGE,
+                            "steps: own is for arrays and texts: images, video and sound as fields with their own "
+                            "steps are not supported (kind: %s)",
+                            field->kind_name);
+    if (!field->kind && field->kind_name)
+        return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
+    if (!field->kind && field->path)
+        return bl_error_set(e, BL_EUSAGE, "the name %s has an unknown extension: give kind: array or text",
+                            field->path);
+    if (!field->kind)
+        return bl_error_set(e, BL_EUSAGE, "a field of a column needs its kind: array or text");
+    field->kind_name = field->kind->name;
+    field->config = calloc(1, field->kind->options.config_size);
+    if (!field->config)
+        return bl_error_memory(e);
+    if (field->kind == known[1])
+        return own_field_add_text(field, e);
+    if (field->path)
+        return bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
+    struct bl_options defaults = {0};
+    int code = bl_options_add(&defaults, NULL, field->kind->options.table, field->config, e);
+    bl_options_free(&defaults);
+    return code;
+}
+
+/* Refuses the options of own fields for a field whose steps are those of sequences. */
+static int common_field_check(const struct bl_extra_field *field, struct bl_error *e)
+{
+    const struct {
+        const char *name, *value;
+    } own[] = {{"column", field->column},
+               {"key", field->key},
+               {"capacity", field->capacity},
+               {"storage", field->storage},
+               {"missing", field->missing}};
+    if (field->steps && strcmp(field->steps, "common") != 0)
+        return bl_error_set(e, BL_EUSAGE, "steps expects common or own, not \"%s\"", field->steps);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i].value)
+            return bl_error_set(e, BL_EUSAGE, "%s is for a field with steps: own", own[i].name);
+    }
+    return BL_OK;
 }
 
 /* Returns the kind of a field: the kind named in the file, or the first joinable kind that accepts the extension of the
@@ -63,6 +183,9 @@ static const struct bl_kind *extra_field_find_kind(const struct bl_extra_field *
  * steps of the first field has no path. */
 int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
+    if (bl_extra_field_is_own(field))
+        return own_field_use_kind(field, e);
+    BL_TRY(common_field_check(field, e));
     field->kind = extra_field_find_kind(field);
     bool follows = field->kind && field->kind->follow;
     if (!field->path && !follows)
@@ -74,7 +197,7 @@ int bl_extra_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
     if (!field->kind)
         return bl_error_set(e, BL_EUSAGE, "the name %s has an unknown extension: give kind", field->path);
     if (!bl_composite_accepts(field->kind))
-        return bl_error_set(e, BL_EUSAGE, "a field cannot be of the kind %s: it has no file for each sequence",
+        return bl_error_set(e, BL_EUSAGE, "a field of the kind %s has other steps than the sequences: use steps: own",
                             field->kind->name);
     field->kind_name = field->kind->name; /* the identity of a dataset contains the kind, not how it was detected */
     const struct bl_kind *per_step = bl_kind_find_per_step(field->kind);
@@ -107,10 +230,86 @@ static int extra_field_choose_kind(struct bl_extra_field *field, struct bl_error
     return BL_OK;
 }
 
+/* Sets *word to the number of a value among two words, or to `missing` if it is not given. */
+static int own_field_choose(const char *option, const char *value, const char *const words[2], int missing, int *word,
+                            struct bl_error *e)
+{
+    *word = missing;
+    for (int i = 0; i < 2 && value; i++) {
+        if (strcmp(words[i], value) == 0) {
+            *word = i;
+            return BL_OK;
+        }
+    }
+    if (!value)
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "%s expects %s or %s, not \"%s\"", option, words[0], words[1], value);
+}
+
+/* Checks the capacity: a number of steps, or auto. */
+static int own_field_check_capacity(struct bl_extra_field *field, struct bl_error *e)
+{
+    const char *text = field->capacity;
+    if (!text)
+        return bl_error_set(e, BL_EUSAGE,
+                            "a field with steps: own needs capacity: the most of its steps in a block, or auto");
+    field->own.capacity = 0;
+    if (strcmp(text, "auto") == 0 || bl_text_to_int(text, strlen(text), 1, INT32_MAX, &field->own.capacity))
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "capacity expects a number from 1 to 2147483647, or auto, not \"%s\"", text);
+}
+
+/* Sets the type of the elements of an array in a column, of which each name of a type is a value in lower case. */
+static int own_field_check_list(struct bl_extra_field *field, struct bl_error *e)
+{
+    field->own.dtype = BL_F32;
+    if (!field->dtype)
+        return BL_OK;
+    for (int dtype = BL_U8; dtype <= BL_F64; dtype++) {
+        const char *name = bl_dtype_name((enum bl_dtype)dtype);
+        if (strcasecmp(name, field->dtype) == 0 && strcmp(name, field->dtype) != 0) {
+            field->own.dtype = (enum bl_dtype)dtype;
+            return BL_OK;
+        }
+    }
+    return bl_error_set(e, BL_EUSAGE,
+                        "dtype: lists of numbers have the type u8, i8, bool, i16, u16, f16, bf16, i32, u32, f32, i64, "
+                        "u64 or f64, not \"%s\"",
+                        field->dtype);
+}
+
+/* Checks the options of an own field, and makes field->own of them. */
+static int own_field_check(struct bl_extra_field *field, struct bl_error *e)
+{
+    static const char *const storages[] = {"padded", "flat"}, *const misses[] = {"error", "empty"};
+    bool is_text = strcmp(field->kind->name, "text") == 0, is_list = !is_text && !field->path;
+    int storage, missing;
+    if (bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE,
+                            "length-tolerance: the steps of a field with steps: own need not be those of the sequence");
+    BL_TRY(own_field_check_capacity(field, e));
+    BL_TRY(own_field_choose("storage", field->storage, storages, -1, &storage, e));
+    BL_TRY(own_field_choose("missing", field->missing, misses, 0, &missing, e));
+    if (field->path)
+        BL_TRY(bl_companion_check(field->path, e));
+    if (is_list)
+        BL_TRY(own_field_check_list(field, e));
+    if (is_text && bl_options_origin(&field->options, "tokenizer") == BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE, "a text needs a tokenizer: tokenizer: FILE, or bytes");
+    field->own.name = field->name;
+    field->own.kind = field->kind;
+    field->own.config = field->config;
+    field->own.path = field->path;
+    field->own.column = field->column ? field->column : field->key;
+    field->own.storage = storage < 0 ? BL_OWN_AUTO : storage ? BL_OWN_FLAT : BL_OWN_PADDED;
+    field->own.may_miss = missing;
+    return BL_OK;
+}
+
 /* A kind that follows the first field has no files, and a folder is never a list. */
 bool bl_extra_field_has_clips(const struct bl_extra_field *field)
 {
-    return field->path && !field->kind->follow && !field->kind->scan->stat_folder &&
+    return field->path && !bl_extra_field_is_own(field) && !field->kind->follow && !field->kind->scan->stat_folder &&
            bl_kind_is_list(field->kind, field->path);
 }
 
@@ -123,19 +322,21 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
     if (strlen(field->name) >= BL_FIELD_NAME_MAX || field->name[strspn(field->name, letters)])
         return bl_error_set(e, BL_EUSAGE, "a field's name is at most %d letters, digits, _ and -, not \"%s\"",
                             BL_FIELD_NAME_MAX - 1, field->name);
-    bool is_list = bl_extra_field_has_clips(field);
+    bool is_own = bl_extra_field_is_own(field), is_list = bl_extra_field_has_clips(field);
+    BL_TRY(is_own ? own_field_check(field, e) : common_field_check(field, e));
     if (is_list && strpbrk(field->path, "{}"))
         return bl_error_set(e, BL_EUSAGE, "\"%s\" is a list of inputs, not the file of one sequence", field->path);
     if (is_list && field->per_step)
         return bl_error_set(e, BL_EUSAGE, "per-step: clips cannot be cut per step, and \"%s\" is a list of clips",
                             field->path);
-    if (field->path && !is_list)
+    if (field->path && !is_list && !is_own)
         BL_TRY(bl_companion_check(field->path, e)); /* the path has a placeholder, as in "labels/{id}.npy" */
-    BL_TRY(extra_field_choose_kind(field, e));
-    int dtype = field->dtype ? bl_kind_dtype(field->kind, field->dtype) : -1;
-    if (field->dtype && dtype < 0)
+    BL_TRY(is_own ? BL_OK : extra_field_choose_kind(field, e));
+    bool is_typed = field->dtype && !(is_own && !field->path && !field->own_table); /* by the kind's types */
+    int dtype = is_typed ? bl_kind_dtype(field->kind, field->dtype) : -1;
+    if (is_typed && dtype < 0)
         return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);
-    if (field->dtype)
+    if (is_typed)
         config->dtype = dtype;
     if (field->stream && !field->kind->options.has_streams)
         return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
@@ -153,6 +354,7 @@ void bl_extra_field_free(struct bl_extra_field *field)
         field->kind->options.release(field->config);
     bl_options_free(&field->options);
     bl_clip_list_free(&field->clips);
+    free(field->own_table);
     free(field->config);
 }
 

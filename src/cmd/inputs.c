@@ -263,8 +263,17 @@ static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options
     return code;
 }
 
-/* Joins the kind of the sources, as part 0, and the fields of the YAML file into one kind. A field whose path is a list
- * of clips has the list read here. */
+/* Returns the number of fields in the YAML file that are own fields, or that are not. */
+static int inputs_count_fields(const struct bl_inputs *inputs, bool own)
+{
+    int count = 0;
+    for (int f = 0; f < inputs->config.fields; f++)
+        count += bl_extra_field_is_own(&inputs->config.field[f]) == own;
+    return count;
+}
+
+/* Joins the kind of the sources, as part 0, and the fields of the YAML file with the same steps into one kind. A field
+ * whose path is a list of clips has the list read here. */
 static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_composite *joined = &inputs->joined;
@@ -280,6 +289,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
     joined->part[0] = (struct bl_composite_part){.kind = inputs->set.kind, .config = inputs->set.kind_config};
     for (int f = 0; f < inputs->config.fields; f++) {
         struct bl_extra_field *field = &inputs->config.field[f];
+        if (bl_extra_field_is_own(field))
+            continue;
         joined->part[joined->parts++] = bl_extra_field_part(field);
         int code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true; /* a failed prepare needs a release, too */
@@ -302,12 +313,73 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
     return BL_OK;
 }
 
+/* Has the kind of the sources, which is not prepared yet, keep the values of which own fields are made. Lists have
+ * columns of all their keys. */
+static int inputs_take_keys(struct bl_inputs *inputs, struct bl_error *e)
+{
+    const struct bl_kind *kind = inputs->set.kind;
+    for (int f = 0; f < inputs->config.fields; f++) {
+        const struct bl_extra_field *field = &inputs->config.field[f];
+        if (kind->scan->take_key && (field->key || field->column))
+            kind->scan->take_key(inputs->set.kind_config, field->key ? field->key : field->column, field->column);
+        else if (field->key && inputs->set.files.count && !bl_files_have_list(&inputs->set.files, kind))
+            return bl_error_set(e, BL_EUSAGE, "field %s: key: the sources have no keys: use path or column",
+                                field->name);
+    }
+    return BL_OK;
+}
+
+/* Makes the kind that adds the own fields of the YAML file to the kind of the sources. */
+static int inputs_make_own(struct bl_inputs *inputs, struct bl_error *e)
+{
+    struct bl_own *own = &inputs->own;
+    const struct bl_kind_env env = {.isolation = inputs->set.isolation, .simd = bl_simd_best()};
+    *own = (struct bl_own){.inner = inputs->set.kind, .inner_config = inputs->set.kind_config};
+    own->files.base = inputs->config.directory;
+    own->files.sources_base = inputs->set.base;
+    own->files.members = &inputs->set.files.members;
+    for (int f = 0; f < inputs->config.fields; f++) {
+        struct bl_extra_field *field = &inputs->config.field[f];
+        if (!bl_extra_field_is_own(field))
+            continue;
+        own->field[own->fields++] = field->own;
+        int code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
+        field->prepared = true; /* a failed prepare needs a release, too */
+        if (code) {
+            bl_error_prefix(e, "field %s", field->name);
+            return code;
+        }
+    }
+    bl_own_make(own, &env);
+    inputs->set.kind = &own->kind;
+    inputs->set.kind_config = own;
+    inputs->set.own = own;
+    return BL_OK;
+}
+
+/* Checks that the table will have the columns of own fields. A column of lists or attributes is known when these are
+ * read. */
+static int inputs_check_own(const struct bl_inputs *inputs, struct bl_error *e)
+{
+    const struct bl_input_set *set = &inputs->set;
+    struct bl_buffer columns = {0};
+    bl_files_columns(&set->files, set->kind, set->kind_config, &columns);
+    if (set->attributes)
+        bl_attributes_columns(set->attributes, &columns);
+    bl_buffer_text(&columns, "");
+    int code = bl_buffer_check(&columns, e);
+    if (!code)
+        code = bl_own_check_columns(set->own, columns.data, false, e);
+    bl_buffer_free(&columns);
+    return code;
+}
+
 /* Isolates the kind of the sources, or the parts of which it is made. All are checked before one is changed. */
 static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_isolation *isolation = &inputs->isolation;
     struct bl_composite *joined = &inputs->joined;
-    bool single = !inputs->config.fields;
+    bool single = !joined->parts;
     if (single)
         BL_TRY(bl_isolation_check(isolation, inputs->set.kind, inputs->set.kind_config, e));
     for (int p = 0; p < joined->parts; p++)
@@ -397,12 +469,17 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     BL_TRY(bl_kind_check(kind, inputs->set.kind_config, &cmd->error));
     inputs->own_kind = kind;
     inputs->own_config = inputs->set.kind_config;
+    BL_TRY(inputs_take_keys(inputs, &cmd->error));
     BL_TRY(inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error));
-    if (inputs->config.fields)
+    if (inputs_count_fields(inputs, false))
         BL_TRY(inputs_make_composite(inputs, &cmd->cancel, &cmd->error));
     BL_TRY(inputs_isolate(inputs, &cmd->error));
+    if (inputs_count_fields(inputs, true))
+        BL_TRY(inputs_make_own(inputs, &cmd->error));
     BL_TRY(inputs_identify_fields(inputs, &cmd->error)); /* again: the paths of the fields are resolved by now */
     BL_TRY(inputs_read_tables(inputs, cmd));
+    if (inputs->set.own && inputs->set.files.count) /* otherwise a table is given, which is checked */
+        BL_TRY(inputs_check_own(inputs, &cmd->error));
     /* The kind adds the columns that the subset compares, unless the table of attributes has them. */
     struct bl_kind_wanted wanted = inputs->wanted;
     const struct bl_attributes *attributes = inputs->set.attributes;

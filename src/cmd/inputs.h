@@ -24,6 +24,7 @@ struct bl_inputs {
     const struct bl_kind *own_kind;         /* the kind of the sources, once it is ready */
     void *own_config;                       /* its options; set.kind_config may be those of a composite kind instead */
     struct bl_composite joined;             /* the kind that joins own_kind and the fields, if there are fields */
+    struct bl_own own;                      /* the kind that adds own fields to that, if there are some */
     struct bl_isolation isolation;          /* the processes in which kinds decode */
     const char *dtype;                      /* option; NULL: each kind's own default */
     int stream;                             /* option, as of bl_option_stream_number */

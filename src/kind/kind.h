@@ -73,6 +73,20 @@ typedef int bl_kind_count(const void *config, const struct bl_kind_env *env, str
 typedef int bl_reader_open(const void *config, const struct bl_kind_env *env, const struct bl_fields *fields,
                            struct bl_reader **reader, struct bl_error *e);
 
+/* Appends the names of the columns that follow all others of a table, a tab before each. */
+typedef void bl_complete_columns(const void *config, struct bl_buffer *out);
+
+/* The texts of a row that is completed: its columns, its reason and its form. */
+struct bl_completion {
+    struct bl_buffer extra, reason, form;
+};
+
+/* Appends the values of these columns to a row that has all others, those of attributes, too. A row that lacks what it
+ * needs becomes a skipped one. texts: scratch, to which members of the row may point afterwards. counter: the worker's.
+ * The row's form gets further formats of steps, "\tNAME F32 [3]". BL_EFAIL: the system fails; BL_ECANCEL. */
+typedef int bl_complete_row(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                            struct bl_row *row, struct bl_completion *texts, struct bl_error *e);
+
 /* Takes the name and the version of a library. */
 typedef void bl_version_emit(void *sink, const char *name, const char *version);
 
@@ -206,6 +220,15 @@ struct bl_kind_scan {
 
     bl_counter_open *open; /* NULL: count gets no counter */
     bl_kind_count *count;
+
+    /* Has the scan keep the value of a key of each document, whole, in a column of that name, for whoever completes the
+     * rows. is_column: key is the name of a column that options may keep; its values become whole. Called before
+     * prepare; key must outlive config. NULL: the inputs have no keys. */
+    void (*take_key)(void *config, const char *key, bool is_column);
+
+    /* Completes rows when all columns are known (kind/own). NULL: they are complete as count emits them. */
+    bl_complete_columns *last_columns;
+    bl_complete_row *complete;
 
     /* Compares the files that a row of a composite names in extra columns with the scan. BL_EDATA: a file has changed.
      * NULL for other kinds. */

@@ -348,6 +348,19 @@ static bool column_is_named(const char *name, const char *stem, size_t size, con
            memcmp(name + size, end, strlen(end)) == 0;
 }
 
+/* Returns whether the name's first size bytes are those of an own field, which the sampling lists: "25/1; patches: own
+ * axis=0". */
+static bool column_is_own(const char *sampling, const char *name, size_t size)
+{
+    static const char own[] = ": own";
+    for (const char *at = sampling; at && (at = strstr(at, "; "));) {
+        at += strlen("; ");
+        if (strncmp(at, name, size) == 0 && strncmp(at + size, own, strlen(own)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether a field that follows another one had another length in its own file. Such a field has three columns
  * in a row, for example audio.path, audio.bytes, audio.length; the last one differs from the row's length. */
 bool bl_row_is_adjusted(const struct bl_row *row)
@@ -360,7 +373,8 @@ bool bl_row_is_adjusted(const struct bl_row *row)
         int64_t length;
         if (column_is_named(name, name, size, end) && column_is_named(before[0], name, size, ".path") &&
             column_is_named(before[1], name, size, ".bytes") &&
-            bl_text_to_int(value, column_size(value), 0, INT64_MAX, &length) && length != row->length)
+            bl_text_to_int(value, column_size(value), 0, INT64_MAX, &length) && length != row->length &&
+            !column_is_own(row->sampling, name, size))
             return true;
         before[0] = before[1];
         before[1] = name;

@@ -38,6 +38,7 @@ int bl_dtype_parse(const char *name);
 #define BL_FIELD_RANK_MAX 4
 #define BL_FIELDS_MAX 8
 #define BL_FIELD_NAME_MAX 48
+#define BL_RANK_UNKNOWN (-1) /* of an own field by a sequence that has no steps of it */
 
 struct bl_field {
     char name[BL_FIELD_NAME_MAX]; /* the tensor's name in the shards */
@@ -167,7 +168,7 @@ bool bl_row_has_value(const struct bl_row *row, const char *name, const char *va
 int64_t bl_row_get_number(const struct bl_row *row, const char *name);
 
 /* Whether the length of a companion was adjusted to the row's: there are consecutive columns NAME.path, NAME.bytes and
- * NAME.length, and NAME.length differs. */
+ * NAME.length, and NAME.length differs. The steps of own fields are adjusted to nothing. */
 bool bl_row_is_adjusted(const struct bl_row *row);
 
 /* --- sequences left out ------------------------------------------------------------------------------------------- */

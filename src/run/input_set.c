@@ -59,9 +59,7 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
                                 "it",
                                 name);
     }
-    if (!set->attributes)
-        return BL_OK;
-    for (int c = 0; c < bl_attributes_count(set->attributes); c++) {
+    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++) {
         const char *name = bl_attributes_name(set->attributes, c);
         if (bl_columns_find(header->data, name) >= 0)
             return bl_error_set(e, BL_EUSAGE,
@@ -69,7 +67,10 @@ int bl_input_set_header(const struct bl_input_set *set, struct bl_buffer *header
                                 "--attributes-columns",
                                 bl_attributes_path(set->attributes), name);
     }
-    bl_attributes_columns(set->attributes, header);
+    if (set->attributes)
+        bl_attributes_columns(set->attributes, header);
+    if (set->own)
+        bl_own_columns(set->own, header);
     return bl_buffer_check(header, e);
 }
 

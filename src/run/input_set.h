@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/option.h"
+#include "kind/own/own.h"
 #include "run/state.h"
 #include "scan/attributes.h"
 #include "scan/selection.h"
@@ -28,6 +29,7 @@ struct bl_input_set {
     const char *attributes_path;      /* the table of attributes, or NULL */
     struct bl_attributes *attributes; /* the content of that table; may be closed when no longer needed */
     struct bl_exclusion *exclusion;   /* sequences to leave out, or NULL */
+    const struct bl_own *own;         /* the fields with steps of their own, or NULL */
     struct bl_isolation *isolation;   /* of kinds that decode in separate processes; NULL: the kinds do not */
 };
 

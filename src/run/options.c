@@ -216,11 +216,22 @@ struct fields_query {
     size_t faulty;            /* that row */
 };
 
-/* Makes a job of the next row with steps. If the first file decides, no job follows once its fields are known. */
+/* Returns the first field of which no row so far has steps, or NULL. */
+static const struct bl_field *fields_find_unknown(const struct bl_fields *fields)
+{
+    for (int f = 0; f < fields->count; f++) {
+        if (fields->field[f].rank == BL_RANK_UNKNOWN)
+            return &fields->field[f];
+    }
+    return NULL;
+}
+
+/* Makes a job of the next row with steps. If the first file decides, no job follows once its fields are known, and
+ * those that it has no steps of. */
 static int fields_produce(void *context, void **job_, struct bl_error *e)
 {
     struct fields_query *q = context;
-    if (q->first_file_decides && q->first != SIZE_MAX)
+    if (q->first_file_decides && q->first != SIZE_MAX && !fields_find_unknown(q->fields))
         return BL_OK;
     while (q->next < q->pack->table->count && !q->pack->table->length[q->next])
         q->next++;
@@ -263,12 +274,16 @@ out:
     return code;
 }
 
+/* Compares the fields that have the steps of sequences. Own fields of the inputs are compared by the scan and by
+ * readers. */
 static bool fields_are_equal(const struct bl_fields *a, const struct bl_fields *b)
 {
     if (a->count != b->count)
         return false;
     for (int f = 0; f < a->count; f++) {
         const struct bl_field *x = &a->field[f], *y = &b->field[f];
+        if (x->own && y->own)
+            continue;
         if (strcmp(x->name, y->name) != 0 || x->dtype != y->dtype || x->rank != y->rank ||
             memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) != 0)
             return false;
@@ -293,6 +308,11 @@ static int fields_consume(void *context, void *job_, struct bl_error *e)
     } else if (!q->first_file_decides && !fields_are_equal(q->fields, &job->fields)) {
         if (!q->others++)
             q->other = job->row;
+    }
+    /* A later row may have steps of an own field of which the first one has none. */
+    for (int f = 0; !job->fault.code && f < q->fields->count && f < job->fields.count; f++) {
+        if (q->fields->field[f].rank == BL_RANK_UNKNOWN)
+            q->fields->field[f] = job->fields.field[f];
     }
     free(job);
     return BL_OK;
@@ -357,6 +377,10 @@ int bl_fields_resolve(struct bl_fields *fields, const struct bl_pack *pack, bool
     BL_TRY(bl_pipeline_run(&stages, &q, workers, slots, pack->env->cancel, e));
     if (q.first == SIZE_MAX)
         return fields_unknown_error(&q, e);
+    const struct bl_field *unknown = fields_find_unknown(fields);
+    if (unknown)
+        return bl_error_set(e, BL_EFAIL, "no sequence has steps of the field %s, so its type and shape are unknown",
+                            unknown->name);
     return q.others ? fields_differ_error(&q, e) : BL_OK;
 }
 

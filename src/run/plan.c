@@ -235,7 +235,7 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
 
 /* Sets the names of the columns that may become attributes and returns their number: first the *kept columns in which
  * the kind always has numbers, then those of lists of clips, then those of the table of attributes. Columns after the
- * first *kept become attributes only if all of their values are numbers. */
+ * first *kept become attributes only if all of their values are numbers. Columns that become own fields are none. */
 static int attribute_names(const struct bl_input_set *set, const char *name[ATTRIBUTE_NAMES_MAX], int *kept)
 {
     int count = 0;
@@ -244,10 +244,14 @@ static int attribute_names(const struct bl_input_set *set, const char *name[ATTR
            (number = set->kind->scan->number(set->kind_config, count)))
         name[count++] = number;
     *kept = count;
-    for (size_t c = 0; c < set->files.clips.count; c++)
-        name[count++] = set->files.clips.name[c];
-    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++)
-        name[count++] = bl_attributes_name(set->attributes, c);
+    for (size_t c = 0; c < set->files.clips.count; c++) {
+        if (!bl_own_uses_column(set->own, set->files.clips.name[c]))
+            name[count++] = set->files.clips.name[c];
+    }
+    for (int c = 0; set->attributes && c < bl_attributes_count(set->attributes); c++) {
+        if (!bl_own_uses_column(set->own, bl_attributes_name(set->attributes, c)))
+            name[count++] = bl_attributes_name(set->attributes, c);
+    }
     return count;
 }
 
@@ -299,7 +303,7 @@ int bl_packing_check_attributes(const struct bl_packing_request *request, struct
     if (code)
         format.fields.count = 0;
     for (int c = 0; c < count; c++) {
-        bool listed = (size_t)(c - kept) < inputs->files.clips.count;
+        bool listed = bl_clip_columns_find(&inputs->files.clips, name[c], strlen(name[c])) != SIZE_MAX;
         if (c < kept && bl_format_has(&format, name[c]))
             return bl_error_set(e, BL_EUSAGE,
                                 "--keep: \"%s\" is the name of a tensor of the shards: give another one, as in "

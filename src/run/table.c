@@ -413,6 +413,8 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
                             p->request.sequences ? "use the same options, or scan again"
                                                  : "use the same options and version of bload, or another -o");
     bl_buffer_free(&sampling);
+    if (!code && inputs->own)
+        code = bl_own_check_columns(inputs->own, p->table.file[0].columns.extra, true, e);
     return code;
 }
 

@@ -1,7 +1,8 @@
 /* Completes the rows that a kind finds in a chunk, and keeps them as lines of the table until it is their turn.
  *
- * A row passes through the steps in this order: id, path, columns that the kind did not set, exclusion, attributes. The
- * order matters: exclusion and attributes look the id up, and an excluded row is joined like any other. */
+ * A row passes through the steps in this order: id, path, columns that the kind did not set, exclusion, attributes, the
+ * columns that follow from all others. The order matters: exclusion and attributes look the id up, and an excluded row
+ * is joined like any other. */
 #include "scan/chunk_rows.h"
 
 #include <inttypes.h>
@@ -16,33 +17,77 @@
 
 /* --- formats of steps --------------------------------------------------------------------------------------------- */
 
-/* Compares the format of a row's steps with that of the first row. The first row decides, so that the chunks must
- * come in the order of the inputs. A row with another format is skipped; its reason lies in text, which must live as
- * long as the row. */
-int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
-                          struct bl_error *e)
+/* Returns the format of the first row for a field whose name has size bytes, or NULL: there is none yet. */
+static const struct bl_step_format *formats_find(const struct bl_step_formats *forms, const char *field, size_t size)
 {
-    if (!forms->form) {
-        forms->form = strdup(form);
-        forms->id = strdup(row->id);
-        if (!forms->form || !forms->id)
-            return bl_error_memory(e);
+    for (size_t i = 0; i < forms->count; i++) {
+        if (strlen(forms->first[i].field) == size && memcmp(forms->first[i].field, field, size) == 0)
+            return &forms->first[i];
     }
-    /* The texts of formats are equal if and only if the steps have the same type and shape. */
-    if (strcmp(forms->form, form) == 0)
-        return BL_OK;
-    bl_buffer_clear(text);
-    bl_buffer_printf(text, "its steps are %s, those of the first (%s) %s", form, forms->id, forms->form);
-    row->status = BL_ROW_SKIPPED;
-    row->length = 0;
-    row->reason = text->data;
-    return bl_buffer_check(text, e);
+    return NULL;
+}
+
+/* Takes the format of a field as the one of the first row. */
+static int formats_add(struct bl_step_formats *forms, const char *field, size_t field_size, const char *form,
+                       size_t form_size, const char *id, struct bl_error *e)
+{
+    BL_TRY(BL_ARRAY_RESERVE(forms->first, forms->capacity, forms->count + 1, e));
+    struct bl_step_format *first = &forms->first[forms->count++];
+    *first = (struct bl_step_format){strndup(field, field_size), strndup(form, form_size), strdup(id)};
+    return first->field && first->form && first->id ? BL_OK : bl_error_memory(e);
+}
+
+/* Sets the next format of a row from *at, and advances *at: first the one of its steps, which may be empty, then
+ * "NAME FORM" of own fields, each behind a tab. False: the end. */
+static bool form_next(const char **at, const char **field, size_t *field_size, const char **form, size_t *form_size)
+{
+    bool own = **at == '\t';
+    if (!**at)
+        return false;
+    *field = *at + own;
+    *field_size = own ? strcspn(*field, " ") : 0;
+    *form = *field + *field_size + (own && (*field)[*field_size]);
+    *form_size = strcspn(*form, "\t");
+    *at = *form + *form_size;
+    return true;
+}
+
+/* Compares the formats of a row's steps with those of the first row. The first row decides, so that the chunks must
+ * come in the order of the inputs. A row with another format is skipped, and decides nothing; its reason lies in text,
+ * which must live as long as the row. */
+int bl_step_formats_check(struct bl_step_formats *forms, const char *row_form, struct bl_row *row,
+                          struct bl_buffer *text, struct bl_error *e)
+{
+    const char *field, *form;
+    size_t field_size, form_size;
+    for (const char *at = row_form; form_next(&at, &field, &field_size, &form, &form_size);) {
+        const struct bl_step_format *first = formats_find(forms, field, field_size);
+        /* The texts of formats are equal if and only if the steps have the same type and shape. */
+        if (!first || (strlen(first->form) == form_size && memcmp(first->form, form, form_size) == 0))
+            continue;
+        bl_buffer_clear(text);
+        bl_buffer_printf(text, "%.*s%sits steps are %.*s, those of the first (%s) %s", (int)field_size, field,
+                         field_size ? ": " : "", (int)form_size, form, first->id, first->form);
+        row->status = BL_ROW_SKIPPED;
+        row->length = 0;
+        row->reason = text->data;
+        return bl_buffer_check(text, e);
+    }
+    for (const char *at = row_form; form_next(&at, &field, &field_size, &form, &form_size);) {
+        if (!formats_find(forms, field, field_size))
+            BL_TRY(formats_add(forms, field, field_size, form, form_size, row->id, e));
+    }
+    return BL_OK;
 }
 
 void bl_step_formats_free(struct bl_step_formats *forms)
 {
-    free(forms->form);
-    free(forms->id);
+    for (size_t i = 0; i < forms->count; i++) {
+        free(forms->first[i].field);
+        free(forms->first[i].form);
+        free(forms->first[i].id);
+    }
+    free(forms->first);
     *forms = (struct bl_step_formats){0};
 }
 
@@ -149,6 +194,9 @@ void bl_chunk_rows_free(struct bl_chunk_rows *r)
     bl_buffer_free(&r->joined);
     bl_buffer_free(&r->extra_text);
     bl_buffer_free(&r->text);
+    bl_buffer_free(&r->completion.extra);
+    bl_buffer_free(&r->completion.reason);
+    bl_buffer_free(&r->completion.form);
 }
 
 /* Appends the line of a row, counts it, and keeps a fault for the user: a row that is skipped, failed, or damaged
@@ -273,7 +321,10 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
         bl_exclusion_apply(&row);
     if (rules->attributes)
         BL_TRY(chunk_rows_join(r, &row, e));
-    if (!row.form)
+    if (rules->kind->scan->complete)
+        BL_TRY(rules->kind->scan->complete(rules->config, r->env, r->counter, &row, &r->completion, e));
+    /* Only one row of a chunk can wait. Where chunks have several, whoever reads them finds other formats. */
+    if (!row.form || rules->kind->scan->chunk_bytes || r->files->chunk.list)
         return chunk_rows_add(r, &row, e);
     /* The format is compared when all earlier chunks are written, so the row keeps its own texts until then. */
     r->held = row;

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "kind/kind.h"
 #include "kind/row.h"
 #include "scan/attributes.h"
 #include "scan/chunks.h"
@@ -15,15 +16,24 @@
 
 /* A format is the type and shape of a step, such as "F32 [3]", for kinds that do not define them. All rows must have
  * the format of the first row; the others are skipped. So formats are compared in the order of the rows: at the end of
- * a scan, or in the merge of its parts. */
+ * a scan, or in the merge of its parts.
+ *
+ * A row that has own fields (kind/own) has a format for each of them that has steps, behind a tab: "F32 [3]\tpatches U8
+ * [16, 3]". Each is compared with that of the first row which has one. */
+
+struct bl_step_format {
+    char *field;     /* the name of an own field; "": of the steps of sequences */
+    char *form, *id; /* format and id of the first row */
+};
 
 /* Initialize with {0}. */
 struct bl_step_formats {
-    char *form, *id; /* format and id of the first row; NULL: no row yet */
+    struct bl_step_format *first;
+    size_t count, capacity;
 };
 
-/* Compares the format of the next row with the first one. If they differ, the row becomes a skipped row. text holds the
- * reason, so it must live as long as the row. */
+/* Compares the formats of the next row with the first ones. If they differ, the row becomes a skipped row. text holds
+ * the reason, so it must live as long as the row. */
 int bl_step_formats_check(struct bl_step_formats *forms, const char *form, struct bl_row *row, struct bl_buffer *text,
                           struct bl_error *e);
 void bl_step_formats_free(struct bl_step_formats *forms);
@@ -68,6 +78,7 @@ void bl_spill_free(struct bl_spill *spill);
 /* The parameters that all rows of a scan share. */
 struct bl_row_rules {
     const struct bl_kind *kind;
+    const void *config;
     struct bl_buffer sampling;
     struct bl_buffer columns;         /* names of extra columns, a tab before each */
     struct bl_buffer missing;         /* the values of a row without extra columns: a tab for each */
@@ -86,6 +97,8 @@ struct bl_chunk_fault {
 struct bl_chunk_rows {
     const struct bl_row_rules *rules;
     const struct bl_chunk_files *files;
+    const struct bl_kind_env *env; /* of the worker that counts the chunk; set before the first row */
+    struct bl_counter *counter;    /* of the same worker, or NULL */
     struct bl_scan_progress found;
     struct bl_spill lines;  /* of the table */
     struct bl_spill claims; /* line numbers of the attributes, one a line */
@@ -94,6 +107,7 @@ struct bl_chunk_rows {
     struct bl_chunk_fault *fault;
     size_t faults, capacity;
     struct bl_buffer id, joined, text, extra_text; /* scratch */
+    struct bl_completion completion;               /* the same */
 };
 
 /* The rules and the files must outlive the rows. */

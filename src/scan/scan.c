@@ -181,6 +181,10 @@ static int batch_count_run(struct batch *b, const struct bl_scan *scan, const st
     struct batch_run run = {.meter = *meter};
     struct bl_error unchecked = {0};
     int next = b->done;
+    for (int i = next; i < b->chunks; i++) {
+        b->chunk[i].rows.env = env;
+        b->chunk[i].rows.counter = counter;
+    }
     bl_error_memory_watch();
     int checked = batch_run_fill(&run, b, scan, &next, weights, &unchecked);
     int code = run.chunks ? batch_run_count(&run, scan, env, counter, weights, &b->error) : BL_OK;
@@ -449,6 +453,7 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
     const struct bl_scan *scan = s->scan;
     struct bl_row_rules *r = &s->rules;
     *r = (struct bl_row_rules){.kind = scan->kind,
+                               .config = scan->config,
                                .attributes = scan->attributes,
                                .exclusion = scan->exclusion,
                                .keeps_claims = s->part,
@@ -461,6 +466,8 @@ static int scan_make_rules(struct scanning *s, struct bl_error *e)
         bl_buffer_byte(&r->missing, '\t');
     if (scan->attributes)
         bl_attributes_columns(scan->attributes, &r->columns);
+    if (scan->kind->scan->last_columns)
+        scan->kind->scan->last_columns(scan->config, &r->columns);
     BL_TRY(bl_buffer_check(&r->sampling, e));
     BL_TRY(bl_buffer_check(&r->columns, e));
     return bl_buffer_check(&r->missing, e);

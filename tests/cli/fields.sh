@@ -20,7 +20,7 @@ test_what_a_field_may_say() {
   - path: l/{id}.npy|:4:5: a field without a name
   - {name: l, path: "l/{id}.xyz"}|:4:5: the name l/{id}.xyz has an unknown extension: give kind
   - {name: l, path: "l/{id}.npy", kind: film}|:4:5: there is no kind film
-  - {name: l, path: "l/{id}.txt", kind: text}|:4:5: a field cannot be of the kind text: it has no file for each sequence
+  - {name: l, path: "l/{id}.txt", kind: text}|:4:5: a field of the kind text has other steps than the sequences: use steps: own
   - {name: l, path: l/a.npy}|:4:5: "l/a.npy" is the same file for every sequence: use {id}, {stem} or {name}
   - {name: l, path: "l/{ID}.npy"}|:4:5: "l/{ID}.npy": unknown placeholder; use {id}, {stem} or {name}
   - {name: a b, path: "l/{id}.npy"}|:4:5: a field's name is at most 47 letters, digits, _ and -, not "a b"

@@ -357,6 +357,8 @@ int bl_array_layout_make(struct bl_array_layout *l, const struct bl_npy *npy, co
     if (time < 0 || time >= npy->rank)
         return npy_reject(npy, "no such axis (--time-axis)", e);
     l->steps = npy->shape[time];
+    if (config->takes_empty && !l->steps)
+        return BL_OK;
     if (npy->bytes == 0)
         return npy_reject(npy, l->steps ? "steps without elements" : "no steps", e);
     if (l->steps > INT32_MAX)
@@ -516,7 +518,7 @@ static int array_file_count(const void *config, const struct bl_kind_env *env, s
     if (trailing > 0)
         snprintf(reason, sizeof reason, "%" PRId64 " bytes follow the array: left out", trailing);
     row.length = layout.steps;
-    row.form = bl_array_form_print(form, layout.dtype, layout.rank, layout.shape);
+    row.form = !row.length ? NULL : bl_array_form_print(form, layout.dtype, layout.rank, layout.shape);
     return emit(sink, 0, &row, e);
 }
 

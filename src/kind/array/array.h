@@ -23,6 +23,7 @@ struct bl_array_config {
     const char *name;             /* of the field */
     int64_t time_axis;            /* below 0: counted from the last */
     bool squeeze;
+    bool takes_empty; /* an array without steps is a sequence of length 0, and not unusable */
 
     struct bl_inflated *inflated; /* owned, from prepare to release */
 };
@@ -52,7 +53,8 @@ struct bl_array_layout {
     bool contiguous;      /* the file has consecutive steps in C order */
 };
 
-/* BL_EDATA: the array has no such axis, no steps, or steps that no field can have. */
+/* BL_EDATA: the array has no such axis, no steps, or steps that no field can have. Of an array without steps that the
+ * config takes, only steps is set. */
 int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *npy, const struct bl_array_config *config,
                          struct bl_error *e);
 

@@ -7,10 +7,12 @@
  * (length-tolerance: 2 would accept it)". */
 #include "kind/composite/composite_kind.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/archive.h"
 #include "base/buffer.h"
@@ -63,20 +65,20 @@ static int composite_counter_open(const void *config, const struct bl_kind_env *
 
 /* --- a companion's file ------------------------------------------------------------------------------------------- */
 
-/* The result of counting a companion's file: the first row, with copies of its texts. */
-struct companion_found {
-    int rows;
-    struct bl_row row;
-    struct bl_buffer path; /* in the table */
-    struct bl_buffer reason, extra, form;
-};
+void bl_companion_found_free(struct bl_companion_found *found)
+{
+    struct bl_buffer *const buffers[] = {&found->path, &found->reason, &found->extra, &found->form};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
+        bl_buffer_free(buffers[b]);
+    *found = (struct bl_companion_found){0};
+}
 
 /* Keeps the first row of a companion's file, and counts its rows; it is a bl_row_emit. The texts of the row belong to
  * the kind and are copied. A file must have one row; more of them are a reason to skip the sequence. */
 static int found_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
     (void)input;
-    struct companion_found *found = sink;
+    struct bl_companion_found *found = sink;
     /* Only the number of further rows matters. */
     if (found->rows++)
         return BL_OK;
@@ -90,35 +92,24 @@ static int found_capture(void *sink, int input, const struct bl_row *row, struct
     return failed ? bl_error_memory(e) : BL_OK;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
-
-/* The counting of one chunk of the primary: what composite_emit needs beside the row. */
-struct composite_counting {
-    const struct bl_composite *composite;
-    const struct bl_kind_env *env;
-    struct composite_counter *counter;
-    const struct bl_chunk *chunk;
-    bl_row_emit *emit;
-    void *sink;
-};
-
 /* Counts the companion's file at input->path. A file that cannot be used gives a skipped row with the reason. */
-static int companion_count_file(const struct composite_counting *c, int p, struct bl_input *input,
-                                const struct bl_row *followed, struct companion_found *found, struct bl_error *e)
+static int companion_count_file(const struct bl_companion_counting *c, struct bl_input *input,
+                                struct bl_companion_found *found, struct bl_error *e)
 {
-    const struct bl_composite_part *part = &c->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[c->part];
     const char *unusable;
     int code = bl_input_stat_content(part->kind, input, &unusable, e);
     if (code)
         goto out;
     /* The file does not exist, or is a folder: nothing is opened. */
     if (unusable) {
+        found->is_missing |= !input->fault && access(input->path, F_OK) != 0 && errno == ENOENT;
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = found_capture(found, 0, &row, e);
     } else {
         /* Each file is a chunk. */
-        struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
+        struct bl_chunk chunk = {.input = input, .inputs = 1, .end = INT64_MAX, .followed = c->followed};
+        code = part->kind->scan->count(part->config, c->env, c->counter, &chunk, found_capture, found, e);
         /* The file must not have changed while it was counted. */
         if (!code)
             code = bl_input_recheck(part->kind, input, e);
@@ -133,7 +124,7 @@ out:
 /* Keeps the row of a clip. Its path is copied, too, because it names a file that only the list knows. */
 static int clip_capture(void *sink, int input, const struct bl_row *row, struct bl_error *e)
 {
-    struct companion_found *found = sink;
+    struct bl_companion_found *found = sink;
     bl_buffer_clear(&found->path);
     bl_buffer_text(&found->path, row->path ? row->path : "");
     BL_TRY(bl_buffer_check(&found->path, e));
@@ -143,7 +134,7 @@ static int clip_capture(void *sink, int input, const struct bl_row *row, struct 
 /* Makes the row of a sequence for which the list has no clip. The row names the list itself, with its size and content,
  * so that a change of the list is noticed. */
 static int clip_capture_missing(const struct bl_composite_part *part, struct bl_input *list,
-                                struct companion_found *found, struct bl_error *e)
+                                struct bl_companion_found *found, struct bl_error *e)
 {
     const char *unusable;
     struct bl_buffer reason = {0};
@@ -165,16 +156,16 @@ static int clip_capture_missing(const struct bl_composite_part *part, struct bl_
 }
 
 /* Counts the clip that the companion's list has for the id: the one line is a chunk. */
-static int companion_count_clip(const struct composite_counting *c, int p, const char *id,
-                                struct companion_found *found, struct bl_error *e)
+static int companion_count_clip(const struct bl_companion_counting *c, struct bl_companion_found *found,
+                                struct bl_error *e)
 {
-    const struct bl_composite_part *part = &c->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[c->part];
     struct bl_line line;
     char *open_path = bl_path_join(c->composite->base, part->path);
     if (!open_path)
         return bl_error_memory(e);
     /* The list's path may be relative to the directory of the composite. */
-    struct bl_input input = {.path = open_path, .name = part->path, .id = id};
+    struct bl_input input = {.path = open_path, .name = part->path, .id = c->id};
     struct bl_chunk chunk = {.input = &input,
                              .inputs = 1,
                              .end = INT64_MAX,
@@ -185,8 +176,8 @@ static int companion_count_clip(const struct composite_counting *c, int p, const
                              .lines = 1};
     int code = BL_OK;
     /* The kind counts the clip as a line of a list that it was given. */
-    if (bl_clip_list_find(part->clips, id, &line))
-        code = part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, clip_capture, found, e);
+    if (bl_clip_list_find(part->clips, c->id, &line))
+        code = part->kind->scan->count(part->config, c->env, c->counter, &chunk, clip_capture, found, e);
     else
         code = clip_capture_missing(part, &input, found, e);
     found->row.path = found->path.data;
@@ -196,25 +187,27 @@ static int companion_count_clip(const struct composite_counting *c, int p, const
 
 /* Sets the path of the companion's file. *fault: the reason if it is known already that there is no such file, or NULL.
  * The path is set in any case, for the table. */
-static int companion_find(const struct composite_counting *c, const struct bl_composite_part *part, int input,
-                          struct bl_buffer *path, const char **fault, struct bl_error *e)
+static int companion_find(const struct bl_companion_counting *c, struct bl_companion_found *found, const char **fault,
+                          struct bl_error *e)
 {
-    const struct bl_input *primary = &c->chunk->input[input];
+    const struct bl_composite_part *part = &c->composite->part[c->part];
     const char *extension = bl_companion_extension(part->path);
+    struct bl_buffer *path = &found->path;
     struct bl_member within;
     *fault = NULL;
     /* The path follows from the sequence's id. */
     if (!extension) {
-        bl_companion_append_path(part->path, primary->id, path);
+        bl_companion_append_path(part->path, c->id, path);
         return bl_buffer_check(path, e);
     }
-    const struct bl_member_entry *entry = bl_member_index_beside(c->composite->members, primary->name, extension);
+    const struct bl_member_entry *entry = bl_member_index_beside(c->composite->members, c->name, extension);
     if (entry) {
         bl_member_index_append(c->composite->members, entry, path);
-    } else if (bl_member_parse(primary->name, &within)) {
+    } else if (bl_member_parse(c->name, &within)) {
         /* The path that the member would have, for the table. */
         bl_buffer_printf(path, "%.*s.%s", (int)bl_member_key(within.name), within.name, extension);
         *fault = "the sample has no such member";
+        found->is_missing = true;
     } else {
         bl_buffer_text(path, part->path);
         *fault = "the sequence is no member of a tar";
@@ -222,32 +215,41 @@ static int companion_find(const struct composite_counting *c, const struct bl_co
     return bl_buffer_check(path, e);
 }
 
-/* Counts companion p for input `number` of the chunk: by its clip, by its file, or, without a path, by the primary's
- * row alone. */
-static int companion_count(const struct composite_counting *c, int p, int number, const struct bl_row *followed,
-                           struct companion_found *found, struct bl_error *e)
+int bl_companion_count(const struct bl_companion_counting *c, struct bl_companion_found *found, struct bl_error *e)
 {
-    const char *id = c->chunk->input[number].id, *fault;
-    const struct bl_composite_part *part = &c->composite->part[p];
+    const struct bl_composite_part *part = &c->composite->part[c->part];
+    const char *fault;
     if (!part->path) {
         /* Without a file, the input is only a name for messages. */
-        struct bl_input none = {.path = "", .id = id};
-        struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = followed};
-        return part->kind->scan->count(part->config, c->env, c->counter->part[p], &chunk, found_capture, found, e);
+        struct bl_input none = {.path = "", .id = c->id};
+        struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = c->followed};
+        return part->kind->scan->count(part->config, c->env, c->counter, &chunk, found_capture, found, e);
     }
     if (part->clips)
-        return companion_count_clip(c, p, id, found, e);
-    BL_TRY(companion_find(c, part, number, &found->path, &fault, e));
+        return companion_count_clip(c, found, e);
+    BL_TRY(companion_find(c, found, &fault, e));
     char *open_path = bl_path_join(bl_companion_base(c->composite, part), found->path.data);
-    struct bl_input input = {.path = open_path, .fault = fault, .id = id};
-    int code = open_path ? companion_count_file(c, p, &input, followed, found, e) : bl_error_memory(e);
+    struct bl_input input = {.path = open_path, .fault = fault, .id = c->id};
+    int code = open_path ? companion_count_file(c, &input, found, e) : bl_error_memory(e);
     free(open_path);
     return code;
 }
 
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+/* The counting of one chunk of the primary: what composite_emit needs beside the row. */
+struct composite_counting {
+    const struct bl_composite *composite;
+    const struct bl_kind_env *env;
+    struct composite_counter *counter;
+    const struct bl_chunk *chunk;
+    bl_row_emit *emit;
+    void *sink;
+};
+
 /* Appends the reason why the companion does not fit the row. Nothing is appended if it fits. */
 static void companion_compare(const struct bl_composite *composite, int p, const struct bl_row *row,
-                              const struct companion_found *found, struct bl_buffer *reason)
+                              const struct bl_companion_found *found, struct bl_buffer *reason)
 {
     const struct bl_composite_part *part = &composite->part[p];
     const char *path = found->path.data;
@@ -280,12 +282,19 @@ static int row_add_companion(const struct composite_counting *c, int p, int inpu
                              struct row_texts *texts, struct bl_error *e)
 {
     const struct bl_composite_part *part = &c->composite->part[p];
-    struct companion_found found = {0};
+    struct bl_companion_found found = {0};
     struct bl_row followed = *row;
     /* The times are computed for all companions, and shown only to those that need them. */
     if (!bl_composite_needs_times(c->composite, p))
         followed.times = NULL;
-    int code = companion_count(c, p, input, &followed, &found, e);
+    const struct bl_companion_counting counting = {.composite = c->composite,
+                                                   .part = p,
+                                                   .env = c->env,
+                                                   .counter = c->counter->part[p],
+                                                   .id = c->chunk->input[input].id,
+                                                   .name = c->chunk->input[input].name,
+                                                   .followed = &followed};
+    int code = bl_companion_count(&counting, &found, e);
     bl_companion_append_values(part, !code && found.rows ? &found.row : NULL, &texts->extra);
     if (code)
         goto out;
@@ -296,9 +305,7 @@ static int row_add_companion(const struct composite_counting *c, int p, int inpu
 out:
     if (found.form.size)
         bl_buffer_printf(&texts->form, "%s%s %s", texts->form.size ? ", " : "", part->name, found.form.data);
-    struct bl_buffer *const buffers[] = {&found.path, &found.reason, &found.extra, &found.form};
-    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++)
-        bl_buffer_free(buffers[b]);
+    bl_companion_found_free(&found);
     return code;
 }
 

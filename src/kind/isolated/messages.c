@@ -457,5 +457,7 @@ void bl_isolated_get_fields(struct bl_message *m, struct bl_fields *fields)
         m->damaged |= field->rank < 0 || field->rank > BL_FIELD_RANK_MAX || field->dtype > BL_F64;
         m->damaged |= !m->damaged && !field_has_size(field);
         field->name[sizeof field->name - 1] = field->kind[sizeof field->kind - 1] = '\0';
+        field->own = field->flat = false; /* own fields are read in this process */
+        field->capacity = 0;
     }
 }

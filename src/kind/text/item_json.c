@@ -130,9 +130,10 @@ static bool field_values_append(struct bl_buffer *out, enum bl_dtype dtype, cons
 
 /* --- lines and elements of JSON ----------------------------------------------------------------------------------- */
 
-#define KEPT_MAX ((size_t)4096) /* bytes of a value in the table, whose lines must stay readable */
-#define KEYS_SHOWN 10           /* number of keys of a line that a message lists */
-#define VALUE_SHOWN 40          /* bytes of a value that a message shows */
+#define KEPT_MAX ((size_t)4096)       /* bytes of a value in the table, whose lines must stay readable */
+#define WHOLE_MAX ((size_t)768 << 10) /* bytes of the values of a document in the table: a line has 1 MiB at most */
+#define KEYS_SHOWN 10                 /* number of keys of a line that a message lists */
+#define VALUE_SHOWN 40                /* bytes of a value that a message shows */
 #define ADD_REASON(item, ...) bl_row_append_reason((item)->reason, sizeof(item)->reason, __VA_ARGS__)
 
 /* Writes a key as the user wrote it, such as "a.b", and cuts the text to size bytes. */
@@ -307,7 +308,8 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
 }
 
 /* Adds a value as a column of the table: a string as its text, other values as JSON. Cuts a value to KEPT_MAX bytes and
- * adds that to the reason. */
+ * adds that to the reason. A value that must be whole is not cut: null is empty there, and a document with longer
+ * values than a line of the table takes is skipped. */
 static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
     const char *text = value->text;
@@ -317,7 +319,11 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         text = item->text.data;
         size = item->text.size;
     }
-    if (size > KEPT_MAX) {
+    bool whole = item->config->prepared.column[k].is_whole;
+    size_t before = item->extra.size;
+    if (whole && value->type == BL_JSON_WORD && *value->text == 'n')
+        size = 0;
+    if (size > KEPT_MAX && !whole) {
         ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
         size = KEPT_MAX;
     }
@@ -325,7 +331,13 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
     if (size)
         bl_text_escape(&item->extra, text, size);
     BL_TRY(bl_buffer_check(&item->text, e));
-    return bl_buffer_check(&item->extra, e);
+    BL_TRY(bl_buffer_check(&item->extra, e));
+    if (!whole || item->extra.size <= WHOLE_MAX)
+        return BL_OK;
+    item->extra.size = before + 1; /* the tab */
+    item->extra.data[before + 1] = '\0';
+    return bl_item_skip(item, "%s: longer than a row of the table can be (%zu KiB)",
+                        item->config->prepared.column[k].name, WHOLE_MAX >> 10);
 }
 
 /* Adds a number as a column, with the digits of the file. Where the value is no number, the column is empty and the

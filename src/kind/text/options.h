@@ -19,6 +19,9 @@
  * these inputs, or its name is taken. */
 int bl_text_keys_want(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
+/* Remembers a key whose values are kept whole (struct bl_kind_scan). */
+void bl_text_take_key(void *config, const char *key, bool is_column);
+
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* The options of the kind, which an entry of {0} ends. */
