@@ -160,7 +160,7 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     }
     info_format_left_out(info, out);
     for (int k = 0; k < w->columns; k++) {
-        bl_buffer_text(out, "column      ");
+        bl_buffer_text(out, w->column[k].is_field ? "capacity    " : "column      ");
         bl_plan_info_column_describe(&w->column[k], out);
         bl_buffer_byte(out, '\n');
     }
@@ -180,10 +180,15 @@ static void info_format_fields(const struct bl_info *info, struct bl_buffer *out
     char encoding[BL_ENCODING_NAME_MAX];
     for (int f = 0; f < format->fields.count; f++) {
         const struct bl_field *field = &format->fields.field[f];
-        bl_buffer_printf(out, "field       %s %s [%" PRId64, field->name, bl_dtype_name(field->dtype), format->T);
+        bl_buffer_printf(out, "field       %s %s [%" PRId64, field->name, bl_dtype_name(field->dtype),
+                         bl_format_steps(format, f));
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
-        bl_buffer_printf(out, "] per block, from %s: ", field->kind);
+        bl_buffer_printf(out, "] per block, %sfrom %s: ",
+                         !field->own   ? ""
+                         : field->flat ? "steps of its own, stored flat, "
+                                       : "steps of its own, padded, ",
+                         field->kind);
         bl_text_append_masked(out, info->manifest.made[f]);
         if (format->encoding[f].kind != BL_ENCODING_RAW)
             bl_buffer_printf(out, "; kept as %s", bl_encoding_name(&format->encoding[f], encoding));

@@ -384,7 +384,7 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_CUSTOM("capacity", &capacity, struct bl_plan_columns, struct bl_plan_options, capacity, BL_AFFECTS_PLAN,
                      "the most steps that a block has of a field with steps of its own; auto: as few as need no more "
                      "blocks; may be given again, for another field",
-                     .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block|store"),
+                     .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block|store", .unlisted = true),
     /* What the sequences must have to be planned at all. */
     BL_OPTION_CUSTOM("min-length", &limit, int64_t, struct bl_plan_options, min_length, BL_AFFECTS_PLAN,
                      "drop shorter sequences, and count them", .initial = "1"),
@@ -486,8 +486,9 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
         if (column->is_field && column->value && o->strategy != BL_STRATEGY_BLOCK)
             return bl_error_set(e, BL_EUSAGE, "fields with steps of their own (%s) need --strategy block or store",
                                 column->name);
-        /* The comparison is written so that a NaN fails, too. */
-        if (!(column->max > 0) || isinf(column->max))
+        /* A capacity of 0 is still to be found. The comparison is written so that a NaN fails, too. */
+        bool is_found = !column->is_field || column->max != 0;
+        if (is_found && (!(column->max > 0) || isinf(column->max)))
             return bl_error_set(e, BL_EUSAGE, "--max-column %s=%g: a maximum is a number above 0", column->name,
                                 column->max);
         if (!column->value)

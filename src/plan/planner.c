@@ -171,6 +171,12 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     if (code)
         goto out;
     bl_plan_own_set(&counts->own, &p->options); /* every plan has the same */
+    for (int f = 0; f < counts->own.count && options->strategy != BL_STRATEGY_STORE && !code; f++) {
+        if (!counts->own.field[f].capacity)
+            code = bl_error_set(e, BL_EUSAGE, "the capacity of %s is still to be found", counts->own.field[f].name);
+    }
+    if (code)
+        goto out;
     code = planner_check_oversize(p, e);
     if (code)
         goto out;

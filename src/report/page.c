@@ -124,7 +124,7 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     for (int k = 0; k < w->columns; k++) {
         struct bl_buffer column = {0};
         bl_plan_info_column_describe(&w->column[k], &column);
-        bl_page_fact(out, "column", "%s", column.data ? column.data : "");
+        bl_page_fact(out, w->column[k].is_field ? "capacity" : "column", "%s", column.data ? column.data : "");
         bl_buffer_free_part(&column, out);
     }
     bl_page_end_table(out);
@@ -461,13 +461,17 @@ static void contents_append_fields(const struct bl_report *r, struct bl_buffer *
     for (int f = 0; f < m->format.fields.count; f++) {
         const struct bl_field *field = &m->format.fields.field[f];
         bl_page_begin_row(out, field->name);
-        /* The first dimension is T, as a block has T steps; the others are those of a step. */
-        bl_buffer_printf(out, "<td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), m->format.T);
+        /* The first dimension is T, as a block has T steps, or the capacity of a field with steps of its own; the
+         * others are those of a step. */
+        bl_buffer_printf(out, "<td>%s</td><td>[%" PRId64, bl_dtype_name(field->dtype), bl_format_steps(&m->format, f));
         for (int i = 0; i < field->rank; i++)
             bl_buffer_printf(out, ", %" PRId64, field->shape[i]);
         bl_buffer_text(out, "]</td><td>");
         bl_xml_append_text(out, field->kind);
-        bl_buffer_printf(out, "</td><td>%s</td>", bl_encoding_name(&m->format.encoding[f], encoding));
+        bl_buffer_printf(out, "</td><td>%s</td>",
+                         !field->own   ? bl_encoding_name(&m->format.encoding[f], encoding)
+                         : field->flat ? "steps of its own, flat"
+                                       : "steps of its own, padded");
         bl_page_cell(out, m->made[f]);
         bl_buffer_text(out, "</tr>\n");
     }

@@ -189,7 +189,9 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
     if (options->encode.kind == BL_ENCODING_DELTA && !options->compress.on)
         return bl_error_set(e, BL_EUSAGE, "%s has differences of frames, as large as the frames: give --compress zstd",
                             view->dir);
-    return bl_recorded_plan_options(&view->manifest, plan_options, e);
+    BL_TRY(bl_recorded_plan_options(&view->manifest, plan_options, e));
+    plan_options->capacity.count = 0; /* the plan of the view has the capacities and the own steps */
+    return BL_OK;
 }
 
 int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
@@ -271,12 +273,26 @@ static int row_find_held(struct rows_writer *w, int64_t i, struct bl_row *row, s
     return code;
 }
 
-/* Sets row->extra to the values of the row in the columns of all sources; a column that its source does not have is
- * empty. */
-static void row_set_extra(struct rows_writer *w, struct bl_row *row)
+/* Returns the number of the own field whose steps the column has, among the own fields of the view, or -1. */
+static int column_find_own(const struct rows_writer *w, const char *name)
+{
+    const struct bl_fields *fields = &w->view->manifest.format.fields;
+    for (int f = 0; f < fields->count; f++) {
+        const char *own = fields->field[f].name;
+        if (fields->field[f].own && strncmp(name, own, strlen(own)) == 0 &&
+            strcmp(name + strlen(own), BL_PLAN_OWN_SUFFIX) == 0)
+            return bl_fields_own_number(fields, f);
+    }
+    return -1;
+}
+
+/* Sets row->extra to the values of row i in the columns of all sources; a column that its source does not have is
+ * empty. The own steps are those that are stored. */
+static void row_set_extra(struct rows_writer *w, int64_t i, struct bl_row *row)
 {
     struct bl_buffer name = {0};
-    if (!*w->columns.data || (row->columns && strcmp(row->columns, w->columns.data) == 0))
+    bool own = bl_fields_count_own(&w->view->manifest.format.fields) > 0;
+    if (!*w->columns.data || (row->columns && strcmp(row->columns, w->columns.data) == 0 && !own))
         return;
     bl_buffer_clear(&w->extra);
     for (const char *at = w->columns.data; *at;) {
@@ -285,7 +301,10 @@ static void row_set_extra(struct rows_writer *w, struct bl_row *row)
         bl_buffer_append(&name, at, size);
         bl_buffer_clear(&w->value);
         bl_buffer_byte(&w->extra, '\t');
-        if (!name.failed && bl_row_get_value(row, name.data, &w->value))
+        const int k = name.failed ? -1 : column_find_own(w, name.data);
+        if (k >= 0)
+            bl_buffer_printf(&w->extra, "%" PRId32, bl_places_own(&w->view->places, i, k).length);
+        else if (!name.failed && bl_row_get_value(row, name.data, &w->value))
             bl_text_escape(&w->extra, w->value.data, w->value.size);
         w->extra.failed |= name.failed | w->value.failed;
         at += size;
@@ -301,7 +320,7 @@ static int source_write_row(struct rows_writer *w, int64_t i, struct bl_output *
     BL_TRY(bl_view_row(w->view, i, &there, e));
     struct bl_row row = *there;
     bl_buffer_clear(&w->line);
-    row_set_extra(w, &row);
+    row_set_extra(w, i, &row);
     /* A row that failed in its source becomes a skipped row. A row of which nothing is stored was left out of its
      * source, and becomes a dropped row. */
     int64_t stored = row.status == BL_ROW_OK ? bl_places_steps(&w->view->places, i) : 0;

@@ -22,6 +22,7 @@
 #include "kind/isolated/isolation.h"
 #include "kind/media/module.h"
 #include "run/machine.h"
+#include "plan/capacity.h"
 #include "run/bucketing.h"
 #include "run/shards.h"
 #include "scan/extend.h"
@@ -343,6 +344,24 @@ static void packing_report_complete(const struct bl_packing *p)
     bl_buffer_free(&faults);
 }
 
+/* Sets the capacities of the own fields of the inputs, where --capacity does not. */
+static int packing_set_capacities(struct bl_packing *p, struct bl_error *e)
+{
+    const struct bl_own *own = p->request.inputs->own;
+    struct bl_plan_own fields = {.count = 0};
+    if (p->request.view || !p->request.plan_options)
+        return BL_OK;
+    for (int f = 0; own && f < own->fields; f++) {
+        struct bl_plan_own_field *field = &fields.field[fields.count++];
+        field->capacity = own->field[f].capacity;
+        snprintf(field->name, sizeof field->name, "%s", own->field[f].name);
+    }
+    /* A process that only plans may not know the sources; then the user's capacities name the fields. */
+    if (!own && p->request.plan_only)
+        return BL_OK;
+    return bl_plan_capacity_complete(&p->request.plan_options->capacity, &fields, e);
+}
+
 int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_packing *p = calloc(1, sizeof *p);
@@ -373,7 +392,9 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     bl_progress_start(&p->run, "run", "runs", NULL, 0);
     bl_jpeg_forget_environment();
     bl_media_set_environment();
-    int code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
+    int code = packing_set_capacities(p, e);
+    if (!code)
+        code = request->plan_only ? packing_open_plan(p, e) : packing_open_whole(p, e);
     if (!code && p->repairing && p->request.dry_run)
         packing_report_missing(p);
     else if (!code && p->complete)

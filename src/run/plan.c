@@ -497,6 +497,12 @@ static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
     }
     for (int f = 0; f < fields->count; f++) {
         bool takes = bl_encoding_takes(kind, &fields->field[f]);
+        if (takes && fields->field[f].own && kind != BL_ENCODING_RAW) {
+            bl_buffer_free(&names);
+            return bl_error_set(e, BL_EUSAGE,
+                                "--encode: the field \"%s\" has steps of its own, which cannot be encoded",
+                                fields->field[f].name);
+        }
         any |= takes;
         if (takes)
             p->format.encoding[f] = p->request.options->encode;
@@ -512,6 +518,31 @@ static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
     return code;
 }
 
+/* Sets the capacities of own fields to those of the plan, and the bytes of flat fields. BL_EUSAGE: the plan has other
+ * own fields. */
+static int format_set_own(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_fields *fields = &p->format.fields;
+    const struct bl_plan_own *own = &p->plan.own;
+    int k = 0;
+    for (int f = 0; f < fields->count; f++) {
+        struct bl_field *field = &fields->field[f];
+        if (!field->own)
+            continue;
+        if (k == own->count || strcmp(own->field[k].name, field->name) != 0)
+            return bl_error_set(e, BL_EUSAGE,
+                                "the plan does not place the steps of the field \"%s\": plan with its "
+                                "--capacity",
+                                field->name);
+        field->capacity = own->field[k].capacity;
+        p->format.flat_bytes += field->flat ? own->field[k].steps * (int64_t)bl_field_step_bytes(field) : 0;
+        k++;
+    }
+    return k == own->count ? BL_OK
+                           : bl_error_set(e, BL_EUSAGE, "the plan places steps of \"%s\", which is no such field here",
+                                          own->field[k].name);
+}
+
 /* Sets the format of the shards by the plan and the options, and divides the blocks into shards. */
 static int format_make(struct bl_packing *p, struct bl_error *e)
 {
@@ -525,6 +556,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.level = p->request.options->compress.level;
     if (p->format.compressed)
         p->format.frame_size = (size_t)p->request.options->frame_size;
+    BL_TRY(format_set_own(p, e));
     BL_TRY(format_set_encoding(p, e));
     BL_TRY(p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e));
     BL_TRY(bl_format_check_overlap(&p->format, p->plan.overlap, e));
