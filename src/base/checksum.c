@@ -146,23 +146,28 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
     bl_buffer_free_part(&value, out);
 }
 
-/* Appends the lines of the options that affect `affects`; BL_AFFECTS_NOTHING selects all options that affect something.
- * An unlisted option is younger than datasets of earlier versions: at its default value it has no line, so that these
+/* An unlisted option is younger than datasets of earlier versions: at its default value it has no line, so that these
  * datasets keep their identity. */
+bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_option *option)
+{
+    struct bl_buffer value = {0};
+    if (!option->unlisted)
+        return true;
+    bl_option_format(group, option, &value);
+    bool is_default = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
+    bl_buffer_free(&value);
+    return !is_default;
+}
+
+/* Appends the lines of the options that affect `affects`; BL_AFFECTS_NOTHING selects all options that affect something.
+ */
 void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_options_next(o, &m);) {
         const enum bl_affects own = m.option->affects;
         if (o->idle[m.group - o->group] || own == BL_AFFECTS_NOTHING || (affects && own != affects))
             continue;
-        bool is_default = false;
-        if (m.option->unlisted) {
-            struct bl_buffer value = {0};
-            bl_option_format(m.group, m.option, &value);
-            is_default = strcmp(value.data ? value.data : "", m.option->initial ? m.option->initial : "") == 0;
-            bl_buffer_free_part(&value, out);
-        }
-        if (!is_default)
+        if (bl_option_is_listed(m.group, m.option))
             bl_option_identity(m.group, m.option, out);
     }
 }

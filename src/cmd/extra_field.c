@@ -386,7 +386,7 @@ bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_ma
 void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_extra_field_next(field, &m);) {
-        if (m.option->affects == BL_AFFECTS_NOTHING)
+        if (m.option->affects == BL_AFFECTS_NOTHING || !bl_option_is_listed(m.group, m.option))
             continue;
         bl_buffer_printf(out, "field %s ", field->name);
         bl_option_identity(m.group, m.option, out);
