@@ -154,7 +154,9 @@ bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_op
     if (!option->unlisted)
         return true;
     bl_option_format(group, option, &value);
-    bool is_default = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
+    /* Without memory for the value, the line fails when it is appended. */
+    bool is_default =
+        !value.failed && strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
     bl_buffer_free(&value);
     return !is_default;
 }

@@ -162,6 +162,7 @@ const struct bl_export_format bl_export_mds = {
     .most = UINT32_MAX,
     .compresses = true,
     .has_ids = true,
+    .has_own = true,
     .bytes = mds_bytes,
     .name_part = mds_name_part,
     .begin = mds_begin,

@@ -150,6 +150,7 @@ struct bl_export_format {
     int64_t most;       /* maximum bytes of a part */
     bool compresses;    /* whether --compress can be given */
     bool has_ids;       /* whether --ids can be given */
+    bool has_own;       /* whether fields with steps of their own can be exported, padded to their capacity */
     /* Checks that the format can hold the blocks. BL_EUSAGE: it cannot; the message says why. May be NULL. */
     int (*check)(const struct bl_export_job *job, struct bl_error *e);
     /* Returns the index of the only array that the files hold. NULL: they hold all arrays. */

@@ -220,7 +220,7 @@ int bl_stored_sequence_read(struct bl_stored_sequence *s, int64_t most, void *ou
     if (!code && !own)
         code = bl_dataset_tables(at.source, at.block, &tables, e);
     has = own;
-    for (int32_t i = 0; !code && i < tables->num_sequences && !has; i++) {
+    for (int32_t i = 0; !code && !has && i < tables->num_sequences; i++) {
         int64_t begin = tables->cu_seqlens[i];
         has = tables->sequence[i] == row && begin <= at.first && at.end <= begin + tables->length[i] &&
               tables->source_start[i] + (at.first - begin) == s->next;
