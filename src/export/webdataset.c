@@ -234,7 +234,8 @@ static int energon_finish(const struct bl_export_job *job, struct bl_error *e)
     .bytes = webdataset_bytes, .name_part = webdataset_name_part, .block = webdataset_block, .end = webdataset_end
 
 const struct bl_export_format bl_export_webdataset = {
-    .name = "webdataset", .reader = "WebDataset: webdataset.WebDataset", COMMON};
+    .name = "webdataset", .reader = "WebDataset: webdataset.WebDataset", .has_own = true, COMMON};
+
 const struct bl_export_format bl_export_energon = {
     .name = "energon",
     .reader = "Megatron-Energon: megatron.energon.get_train_dataset, bload.energon.BlockEncoder",
