@@ -367,17 +367,19 @@ bool bl_row_is_adjusted(const struct bl_row *row)
 {
     static const char end[] = ".length";
     const char *name = row->columns ? row->columns : "", *value = row->extra ? row->extra : "";
-    const char *before[] = {"", ""};
+    const char *before[] = {"", ""}, *value_before[] = {"", ""};
     while (column_next(&name, &value)) {
         size_t size = column_size(name) < strlen(end) ? 0 : column_size(name) - strlen(end);
         int64_t length;
         if (column_is_named(name, name, size, end) && column_is_named(before[0], name, size, ".path") &&
-            column_is_named(before[1], name, size, ".bytes") &&
+            column_is_named(before[1], name, size, ".bytes") && column_size(value_before[0]) > 0 &&
             bl_text_to_int(value, column_size(value), 0, INT64_MAX, &length) && length != row->length &&
             !column_is_own(row->sampling, name, size))
             return true;
         before[0] = before[1];
         before[1] = name;
+        value_before[0] = value_before[1]; /* without a path the row has no such file */
+        value_before[1] = value;
     }
     return false;
 }

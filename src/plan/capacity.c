@@ -99,14 +99,23 @@ static int capacity_find(struct bl_plan_options *options, int c, const int64_t *
     low = low > largest - 1 ? low : largest - 1;
     struct bl_plan_column *column = &own.max_column.each[own.max_column.count++];
     *column = options->max_column.each[c];
-    for (int plans = 1; plans < PLANS && high - low > 1; plans++) {
+    bool is_tried = false; /* the planner has found few enough blocks with `high` */
+    int plans = 1;
+    for (; plans < PLANS && high - low > 1; plans++) {
         double middle = (double)(int64_t)((low + high) / 2);
         column->max = middle;
         BL_TRY(planned_make(&planned, &own, value, length, count, e));
-        if (planned.blocks <= most)
-            high = middle;
-        else
-            low = middle;
+        bool is_enough = planned.blocks <= most;
+        high = is_enough ? middle : high;
+        low = is_enough ? low : middle;
+        is_tried |= is_enough;
+    }
+    /* The fullest block of the first plan suffices, but the planner may need more room to find such a plan again. */
+    for (; plans < PLANS && !is_tried; plans++) {
+        column->max = high;
+        BL_TRY(planned_make(&planned, &own, value, length, count, e));
+        is_tried = planned.blocks <= most;
+        high += is_tried ? 0 : 1 + (double)(int64_t)(high / 16);
     }
     options->max_column.each[c].max = high > largest ? high : largest;
     return BL_OK;

@@ -224,6 +224,30 @@ out:
     return code;
 }
 
+/* Finds the capacities that the user leaves open. Where each block has one source, plans of the search keep the sources
+ * apart as groups. */
+static int capacities_find(struct bl_view_job *job, struct bl_error *e)
+{
+    struct bl_plan_options *o = job->request->options;
+    const struct bl_sequences *t = &job->table;
+    uint32_t *group = NULL;
+    const uint32_t *own = o->group;
+    if (view_is_blended(job->request) && !own && job->own.count) {
+        group = malloc((t->count + 1) * sizeof *group);
+        if (!group)
+            return bl_error_memory(e);
+        for (int s = 0; s < job->request->count; s++) {
+            for (int64_t row = job->first_row[s]; row < job->first_row[s + 1]; row++)
+                group[row] = (uint32_t)s;
+        }
+        o->group = group;
+    }
+    int code = bl_capacities_find(o, t->length, t->count, e);
+    o->group = own;
+    free(group);
+    return code;
+}
+
 /* The work of the background task: makes the planner, the blend or the mixture. */
 static int planner_make(void *view_job, struct bl_error *e)
 {
@@ -239,7 +263,7 @@ static int planner_make(void *view_job, struct bl_error *e)
     bl_plan_columns_set(o, t->group, number);
     BL_TRY(bl_table_lengths_resolve(t, o, e));
     BL_TRY(bl_table_lengths_check(t, o, e));
-    BL_TRY(bl_capacities_find(o, t->length, t->count, e));
+    BL_TRY(capacities_find(job, e));
     return view_is_blended(r) || view_is_mixture(r) ? sources_plan(job, e)
                                                     : bl_planner_make(&job->planner, t->length, t->count, o, e);
 }
