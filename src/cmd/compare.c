@@ -24,6 +24,7 @@
 #include "kind/kind.h"
 #include "kind/kinds.h"
 #include "run/plan.h"
+#include "plan/capacity.h"
 #include "plan/strategy.h"
 #include "cmd/signals.h"
 #include "store/plan_info.h"
@@ -144,9 +145,12 @@ struct comparing {
     struct bl_plan_T_list T;
     int64_t step_bytes; /* bytes of a step; 0: unknown, and the table has no column of bytes */
     struct bl_length_source lengths;
-    struct bl_plan_options options;                  /* all except T */
-    struct bl_plan_info (*row)[BL_COMPARE_ROWS];     /* [T.count] the rows of each T; owned */
-    struct bl_plan_info_set set[BL_PLAN_T_LIST_MAX]; /* [T.count] T as a number, and its rows in `row` */
+    struct bl_plan_options options;                    /* all except T */
+    struct bl_plan_columns choice[BL_PLAN_T_LIST_MAX]; /* [choices] one capacity of each field: every combination */
+    int choices;                                       /* at least 1 */
+    struct bl_plan_info (*row)[BL_COMPARE_ROWS];       /* [sets] the rows of each set; owned */
+    struct bl_plan_info_set set[BL_PLAN_T_LIST_MAX];   /* [sets] T as a number, and its rows in `row` */
+    int sets;                                          /* for each T, one for each choice of capacities */
 };
 
 /* -T takes a list here, and one value in all other commands. */
@@ -173,7 +177,8 @@ static int compare_make_row(const struct comparing *c, const struct bl_plan_opti
 {
     struct bl_plan_options options = *given;
     bl_compare_row_set(i, &options);
-    if (options.max_column.count && options.fill != BL_FILL_OPTIMAL)
+    if ((options.max_column.count && options.fill != BL_FILL_OPTIMAL) ||
+        (options.capacity.count && options.strategy != BL_STRATEGY_BLOCK))
         return BL_OK;
     struct bl_plan_info *row = &rows[set->rows++];
     BL_TRY(bl_compare_row_make(row, c->lengths.table.length, c->lengths.table.count, &options, NULL, e));
@@ -192,6 +197,8 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                      "imbalance", "pair repeat", "seconds");
     if (c->options.overlap)
         bl_buffer_printf(out, " %14s", "repeated");
+    for (int f = 0; f < c->choice[0].count; f++)
+        bl_buffer_printf(out, " %14.*s", bl_plan_column_field_size(&c->choice[0].each[f]), c->choice[0].each[f].name);
     bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", "bytes");
     for (int i = 0; i < set->rows; i++) {
         const struct bl_plan_info *w = &set->row[i];
@@ -210,20 +217,62 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                          lost, again, w->seconds);
         if (c->options.overlap)
             bl_buffer_printf(out, " %14s", bl_text_count(blocks, w->repeated));
+        for (int k = 0; k < w->columns; k++) {
+            if (w->column[k].is_field)
+                bl_buffer_printf(out, " %13.2f%%", 100 * w->column[k].filled.mean);
+        }
         bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", bl_text_size(blocks, w->bytes));
     }
 }
 
-/* Plans the lengths with the T of this number in the list, by every strategy and fill. */
+/* Lists every combination of the capacities that were given: "text=256,patches=8192,16384" makes two. BL_EUSAGE: there
+ * are too many for the list of T. */
+static int compare_list_choices(struct comparing *c, struct bl_error *e)
+{
+    const struct bl_plan_columns *given = &c->options.capacity;
+    c->choices = 1;
+    for (int i = 0, end; i < given->count; i = end) {
+        const int before = c->choices;
+        for (end = i; end < given->count && strcmp(given->each[end].name, given->each[i].name) == 0; end++) {
+            const int at = (end - i) * before; /* the first choice with this capacity */
+            if ((at + before) * c->T.count > BL_PLAN_T_LIST_MAX)
+                return bl_error_set(e, BL_EUSAGE, "-T and --capacity give more than %d plans to compare",
+                                    BL_PLAN_T_LIST_MAX);
+            for (int k = 0; k < before; k++) {
+                struct bl_plan_columns *choice = &c->choice[at + k];
+                *choice = c->choice[k];
+                choice->count -= end > i; /* the first round has added its own */
+                choice->each[choice->count++] = given->each[end];
+            }
+        }
+        c->choices = (end - i) * before;
+    }
+    c->sets = c->T.count * c->choices;
+    return BL_OK;
+}
+
+/* Plans the lengths of this number of a set, by every strategy and fill. */
 static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
 {
     const struct bl_sequences *t = &c->lengths.table;
     struct bl_plan_options o = c->options;
     struct bl_plan_info_set *set = &c->set[number];
-    o.T = c->T.T[number];
+    double *value[BL_SEQUENCES_NUMBERS_MAX];
+    int others = (o.cost.column != NULL) + o.max_column.count, k = others;
+    o.T = c->T.T[number / c->choices];
+    o.capacity = c->choice[number % c->choices];
     set->row = c->row[number];
-    bl_plan_columns_set(&o, t->group, t->number);
+    /* The table has a column for each capacity that was given; a choice has one for each field. */
+    memcpy(value, t->number, sizeof value);
+    for (int i = 0; i < c->options.capacity.count; i++) {
+        if (!i || strcmp(c->options.capacity.each[i - 1].name, c->options.capacity.each[i].name) != 0)
+            value[k++] = t->number[others + i];
+    }
+    bl_plan_columns_set(&o, t->group, value);
     BL_TRY(bl_table_lengths_resolve(t, &o, e));
+    o.strategy = BL_STRATEGY_BLOCK; /* the only one with capacities; each row sets its own */
+    o.fill = BL_FILL_OPTIMAL;
+    BL_TRY(bl_capacities_find(&o, t->length, t->count, e));
     /* The strategies know lengths alone. This check knows the table, too: an error about a sequence that is longer than
      * T names its id. */
     const struct bl_plan_options block = {.strategy = BL_STRATEGY_BLOCK,
@@ -264,24 +313,32 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     BL_TRY(bl_length_source_require_T(cmd));
     BL_TRY(bl_options_check(&cmd->options, e));
     BL_TRY(bl_subset_check(&c->lengths.subset, e));
+    BL_TRY(compare_list_choices(c, e));
     BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));
-    c->row = calloc((size_t)c->T.count, sizeof *c->row);
+    c->row = calloc((size_t)c->sets, sizeof *c->row);
     int code = c->row ? BL_OK : bl_error_memory(e);
-    for (int i = 0; i < c->T.count && !code; i++)
+    for (int i = 0; i < c->sets && !code; i++)
         code = compare_make_set(c, i, e);
     if (!code && !c->json)
         code = compare_print_lengths(c, cmd->common.quiet, e);
     if (code)
         return code;
-    /* One T gives a list of rows, and several give a list of such lists, each with its T. */
-    if (c->json && c->T.count > 1)
-        code = bl_plan_info_format_sets(c->set, c->T.count, &text, e);
+    /* One set gives a list of rows, and several give a list of such lists, each with its T. */
+    if (c->json && c->sets > 1)
+        code = bl_plan_info_format_sets(c->set, c->sets, &text, e);
     else if (c->json)
         code = bl_plan_info_format_rows(c->set[0].row, c->set[0].rows, &text, e);
-    for (int i = 0; i < c->T.count && !c->json; i++) {
+    for (int i = 0; i < c->sets && !c->json; i++) {
         char T[32];
-        if (c->T.count > 1) /* the rows of a single T have it in a column */
-            bl_buffer_printf(&text, "%sT = %s\n", i ? "\n" : "", bl_text_count(T, c->set[i].T));
+        if (c->sets > 1) /* the rows of a single T have it in a column */
+            bl_buffer_printf(&text, "%sT = %s", i ? "\n" : "", bl_text_count(T, c->set[i].T));
+        const struct bl_plan_info *last = &c->set[i].row[c->set[i].rows - 1];
+        for (int k = 0; k < last->columns && c->sets > 1; k++) {
+            if (last->column[k].is_field)
+                bl_buffer_printf(&text, ", %s = %s", last->column[k].name,
+                                 bl_text_count(T, (int64_t)last->column[k].max));
+        }
+        bl_buffer_text(&text, c->sets > 1 ? "\n" : "");
         compare_format_rows(c, &c->set[i], &text);
     }
     return bl_cmd_answer(NULL, &text, false, code, e);

@@ -24,6 +24,11 @@ int bl_plan_capacity_complete(struct bl_plan_columns *capacity, const struct bl_
         for (int k = 0; k < own->count; k++)
             found |= strlen(own->field[k].name) == (size_t)bl_plan_column_field_size(given) &&
                      strncmp(own->field[k].name, given->name, strlen(own->field[k].name)) == 0;
+        for (int k = 0; k < i; k++) {
+            if (strcmp(capacity->each[k].name, given->name) == 0)
+                return bl_error_set(e, BL_EUSAGE, "--capacity: the field \"%.*s\" is given twice",
+                                    bl_plan_column_field_size(given), given->name);
+        }
         if (!found)
             return bl_error_set(e, BL_EUSAGE, "--capacity: no field \"%.*s\" has steps of its own",
                                 bl_plan_column_field_size(given), given->name);

@@ -246,15 +246,24 @@ static bool plan_parse_capacity(const char *text, const char *end, struct bl_pla
     return true;
 }
 
-/* Parses capacities with commas between them, and adds them to those of earlier flags. */
+/* Parses capacities with commas between them, and adds them to those of earlier flags. A number without a name is a
+ * further capacity of the field before it, which bload compare takes: "patches=8192,16384". */
 static bool capacity_parse(const struct bl_option *option, const char *text, void *value)
 {
     struct bl_plan_columns *columns = value;
     (void)option;
     for (;;) {
         const char *end = strchrnul(text, ',');
-        if (columns->count == BL_PLAN_COLUMNS_MAX || !plan_parse_capacity(text, end, &columns->each[columns->count]))
+        int64_t further = 0;
+        struct bl_plan_column *column = &columns->each[columns->count];
+        if (columns->count == BL_PLAN_COLUMNS_MAX)
             return false;
+        if (columns->count && bl_text_to_int(text, (size_t)(end - text), 1, BL_T_MAX, &further)) {
+            *column = column[-1];
+            column->max = (double)further;
+        } else if (!plan_parse_capacity(text, end, column)) {
+            return false;
+        }
         columns->count++;
         if (!*end)
             return true;
@@ -494,8 +503,9 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
         if (!column->value)
             return bl_error_set(e, BL_EUSAGE, "--max-column %s needs a table with this column", column->name);
         for (int k = 0; k < i; k++)
-            if (strcmp(columns->each[k].name, column->name) == 0)
-                return bl_error_set(e, BL_EUSAGE, "--max-column %s is given twice", column->name);
+            if (strcmp(columns->each[k].name, column->name) == 0 && column->is_field == columns->each[k].is_field)
+                return bl_error_set(e, BL_EUSAGE, "--%s %s is given twice",
+                                    column->is_field ? "capacity" : "max-column", column->name);
     }
     return BL_OK;
 }

@@ -626,6 +626,9 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
         bl_error_prefix(e, "%s", bl_strategy_names[options.strategy]);
         goto out;
     }
+    code = plan.own.count ? bl_plan_count_own(&plan, count, e) : BL_OK;
+    if (code)
+        goto out;
     bl_plan_info_make(row, &plan, &options);
     row->seconds = bl_seconds_now() - begun;
     code = bl_planner_measure_pair_repeat(&planner, &plan, &row->pair_repeat, e);
