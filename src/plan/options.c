@@ -504,8 +504,9 @@ static int plan_options_check_columns(const struct bl_plan_options *o, struct bl
             return bl_error_set(e, BL_EUSAGE, "--max-column %s needs a table with this column", column->name);
         for (int k = 0; k < i; k++)
             if (strcmp(columns->each[k].name, column->name) == 0 && column->is_field == columns->each[k].is_field)
-                return bl_error_set(e, BL_EUSAGE, "--%s %s is given twice",
-                                    column->is_field ? "capacity" : "max-column", column->name);
+                return bl_error_set(
+                    e, BL_EUSAGE, "--%s %.*s is given twice", column->is_field ? "capacity" : "max-column",
+                    column->is_field ? bl_plan_column_field_size(column) : (int)strlen(column->name), column->name);
     }
     return BL_OK;
 }
