@@ -200,3 +200,17 @@ test_what_is_printed_says_the_same_again() {
     ! grep 'storage\|documents: "file"$' <(sed -n '/^fields/,/^[a-z]/p' again.yaml | sed '$d') || fail 'an option that an own text has not'
     expect 0 bload pack -c again.yaml --print-config :out-as again.yaml
 }
+
+# Questions and answers of people, with a tokenizer that is used.
+test_the_tokens_of_a_key_are_those_of_a_text() {
+    local data=$BLOAD_SHARED/data tokenizer
+    tokenizer=$data/tokenizers/gpt-neox-tokenizer.json
+    [ -e "$tokenizer" ] && [ -e "$data/corpora/gsm8k_train.jsonl" ] || skip "no $data"
+    put g.yaml "sources: [$data/corpora/gsm8k_train.jsonl]\ntokenizer: $tokenizer\nkey: question\nfields:
+  - {name: answer, kind: text, key: answer, tokenizer: $tokenizer, steps: own, capacity: auto}\n"
+    expect 0 bload scan -q -c g.yaml -o g.tsv
+    expect 0 bload scan -q "$data/corpora/gsm8k_train.jsonl" --tokenizer "$tokenizer" --key answer -o a.tsv
+    expect 0 bload scan -q "$data/corpora/gsm8k_train.jsonl" --tokenizer "$tokenizer" --key question -o q.tsv
+    diff <(field length <a.tsv) <(field answer.length <g.tsv)
+    diff <(field length <q.tsv) <(field length <g.tsv)
+}
