@@ -222,3 +222,13 @@ test_the_tokens_of_a_key_are_those_of_a_text() {
     diff <(field length <a.tsv) <(field answer.length <g.tsv)
     diff <(field length <q.tsv) <(field length <g.tsv)
 }
+
+# The sample of a dry run has no attributes.
+test_a_dry_run_reads_a_sample() {
+    for i in 1 2 3; do echo "{\"text\": \"$i$i$i\", \"k\": [$i]}"; done >d.jsonl
+    documents 'name: k, kind: array, key: k' 'name: n, kind: text, column: n, tokenizer: bytes'
+    put n.csv 'id,n\nd.jsonl#0,a\nd.jsonl#26,bc\nd.jsonl#52,\n'
+    echo 'attributes: n.csv' >>doc.yaml
+    expect 0 bload pack -c doc.yaml -T 6 -o d --dry-run :err 'a dry run: nothing was written' :none d
+    expect 0 bload pack -q -c set.yaml -T longest -o d --dry-run
+}
