@@ -383,10 +383,12 @@ bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_ma
 }
 
 /* The lines are, for example, "field labels kind: array\n". */
-void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out)
+void bl_extra_field_identify(const struct bl_extra_field *field, bool lengths, struct bl_buffer *out)
 {
     for (struct bl_option_match m = {0}; bl_extra_field_next(field, &m);) {
-        if (m.option->affects == BL_AFFECTS_NOTHING || !bl_option_is_listed(m.group, m.option))
+        const enum bl_affects affects = m.option->affects;
+        if (affects == BL_AFFECTS_NOTHING || (lengths && affects != BL_AFFECTS_LENGTHS) ||
+            !bl_option_is_listed(m.group, m.option))
             continue;
         bl_buffer_printf(out, "field %s ", field->name);
         bl_option_identity(m.group, m.option, out);

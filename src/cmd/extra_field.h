@@ -56,8 +56,9 @@ bool bl_extra_field_has_clips(const struct bl_extra_field *field);
 /* Returns the field, whose steps are those of sequences, as a part of a composite kind. The part points into it. */
 struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field);
 
-/* Appends a "field NAME option: value" line for each option that affects something. */
-void bl_extra_field_identify(const struct bl_extra_field *field, struct bl_buffer *out);
+/* Appends a "field NAME option: value" line for each option that affects something; lengths: that affects the table of
+ * sequences. */
+void bl_extra_field_identify(const struct bl_extra_field *field, bool lengths, struct bl_buffer *out);
 
 /* As bl_options_next, for the options that a YAML file may contain. */
 bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_match *match);

@@ -152,11 +152,15 @@ static int inputs_check_dtype(const struct bl_inputs *inputs, const struct bl_ki
 /* Writes the lines of the fields in the dataset's identity. */
 static int inputs_identify_fields(struct bl_inputs *inputs, struct bl_error *e)
 {
-    struct bl_buffer *lines = &inputs->set.fields_identity;
-    bl_buffer_clear(lines);
-    for (int f = 0; f < inputs->config.fields; f++)
-        bl_extra_field_identify(&inputs->config.field[f], lines);
-    return bl_buffer_check(lines, e);
+    struct bl_buffer *all = &inputs->set.fields_identity, *lengths = &inputs->set.fields_lengths;
+    bl_buffer_clear(all);
+    bl_buffer_clear(lengths);
+    for (int f = 0; f < inputs->config.fields; f++) {
+        bl_extra_field_identify(&inputs->config.field[f], false, all);
+        bl_extra_field_identify(&inputs->config.field[f], true, lengths);
+    }
+    BL_TRY(bl_buffer_check(lengths, e));
+    return bl_buffer_check(all, e);
 }
 
 /* Makes "frames" the initial value of --name if the inputs are members "frames.npy" of samples, unless a field of the

@@ -353,9 +353,8 @@ static bool column_is_named(const char *name, const char *stem, size_t size, con
 static bool column_is_own(const char *sampling, const char *name, size_t size)
 {
     static const char own[] = ": own";
-    for (const char *at = sampling; at && (at = strstr(at, "; "));) {
-        at += strlen("; ");
-        if (strncmp(at, name, size) == 0 && strncmp(at + size, own, strlen(own)) == 0)
+    for (const char *at = sampling ? strstr(sampling, "; ") : NULL; at; at = strstr(at + 2, "; ")) {
+        if (strncmp(at + 2, name, size) == 0 && strncmp(at + 2 + size, own, strlen(own)) == 0)
             return true;
     }
     return false;

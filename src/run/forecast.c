@@ -160,14 +160,20 @@ static int token_sample_take(struct bl_token_sample *sample, struct bl_packing *
     sample->seconds = bl_seconds_now() - s.begun;
     if (code)
         goto out;
-    code = bl_sequences_open(&sample->table, (const char *const[]){path}, 1, false, e);
-    /* Blocks get the same mix of documents as in the plan of all inputs: shuffled, and split if they are longer than T.
-     * Without a usable row the plan stays empty. */
-    const struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK,
-                                            .oversize = BL_OVERSIZE_SPLIT,
-                                            .T = p->plan.T,
-                                            .align = p->plan.align,
-                                            .seed = p->request.plan_options->seed};
+    /* Blocks get the same mix of documents as in the plan of all inputs: shuffled, and split if they are longer than T,
+     * unless they have steps of own fields. Without a usable row the plan stays empty. */
+    struct bl_plan_options options = {.strategy = BL_STRATEGY_BLOCK,
+                                      .oversize = p->plan.own.count ? BL_OVERSIZE_DROP : BL_OVERSIZE_SPLIT,
+                                      .T = p->plan.T,
+                                      .align = p->plan.align,
+                                      .seed = p->request.plan_options->seed,
+                                      .capacity = p->request.plan_options->capacity};
+    for (int f = 0; f < options.capacity.count; f++) /* those that were found */
+        options.capacity.each[f].max = (double)p->plan.own.field[f].capacity;
+    const struct bl_sequences_columns columns = bl_plan_columns_wanted(NULL, &options);
+    code = bl_sequences_open_columns(&sample->table, (const char *const[]){path}, 1, &columns, e);
+    if (!code)
+        bl_plan_columns_set(&options, NULL, sample->table.number);
     if (!code && sample->table.by_status[BL_ROW_OK])
         code = bl_plan_make(&sample->plan, sample->table.length, sample->table.count, &options, e);
 out:

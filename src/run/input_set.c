@@ -31,6 +31,7 @@ void bl_input_set_free(struct bl_input_set *set)
     bl_exclusion_close(set->exclusion);
     bl_files_free(&set->files);
     bl_buffer_free(&set->fields_identity);
+    bl_buffer_free(&set->fields_lengths);
 }
 
 bool bl_input_set_has_stdin(const struct bl_input_set *set)
@@ -149,7 +150,9 @@ int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, 
     return BL_OK;
 }
 
-void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct bl_buffer *out)
+/* fields: the lines of the added fields. */
+static void identity_add_inputs(const struct bl_input_set *inputs, bool sources, const struct bl_buffer *fields,
+                                struct bl_buffer *out)
 {
     for (int s = 0; s < inputs->sources && sources; s++) {
         const struct bl_source *source = &inputs->source[s];
@@ -161,10 +164,15 @@ void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct 
             bl_buffer_printf(out, " (%s)", source->kind->name);
         bl_buffer_byte(out, '\n');
     }
-    if (inputs->fields_identity.size)
-        bl_buffer_append(out, inputs->fields_identity.data, inputs->fields_identity.size);
+    if (fields->size)
+        bl_buffer_append(out, fields->data, fields->size);
     if (inputs->kind && inputs->kind->options.identify)
         inputs->kind->options.identify(inputs->kind_config, out);
+}
+
+void bl_identity_inputs(const struct bl_input_set *inputs, bool sources, struct bl_buffer *out)
+{
+    identity_add_inputs(inputs, sources, &inputs->fields_identity, out);
 }
 
 int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
@@ -238,7 +246,7 @@ int bl_identity_scan(const struct bl_options *options, const struct bl_input_set
                      const struct bl_subset_options *subset, struct bl_buffer *out, struct bl_error *e)
 {
     bl_options_identity_of(options, BL_AFFECTS_LENGTHS, out);
-    bl_identity_inputs(inputs, true, out);
+    identity_add_inputs(inputs, true, &inputs->fields_lengths, out);
     BL_TRY(bl_identity_tables(inputs, out, e));
     BL_TRY(bl_extend_identify(subset, out, e));
     return bl_buffer_check(out, e);

@@ -26,6 +26,7 @@ struct bl_input_set {
     void *kind_config;
     int64_t decoder_memory;           /* bytes that decoding one input may take */
     struct bl_buffer fields_identity; /* identity lines of the added fields */
+    struct bl_buffer fields_lengths;  /* those among them that decide the table */
     const char *attributes_path;      /* the table of attributes, or NULL */
     struct bl_attributes *attributes; /* the content of that table; may be closed when no longer needed */
     struct bl_exclusion *exclusion;   /* sequences to leave out, or NULL */

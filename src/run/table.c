@@ -413,8 +413,6 @@ static int table_check(const struct bl_packing *p, struct bl_error *e)
                             p->request.sequences ? "use the same options, or scan again"
                                                  : "use the same options and version of bload, or another -o");
     bl_buffer_free(&sampling);
-    if (!code && inputs->own)
-        code = bl_own_check_columns(inputs->own, p->table.file[0].columns.extra, true, e);
     return code;
 }
 
@@ -551,6 +549,25 @@ static int table_check_column(const char *header, const char *option, const char
                         option, name, is_cost ? "; a cost by lengths: ALPHA,BETA" : "");
 }
 
+/* Checks that a given table, with the attributes that are joined to it, has the columns of own fields. */
+static int table_check_own(const struct bl_packing_request *request, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = request->inputs;
+    struct bl_buffer header = {0}, kind = {0};
+    if (!inputs->own)
+        return BL_OK;
+    int code = bl_sequences_peek(request->sequences, &header, &kind, e);
+    if (!code && inputs->attributes)
+        bl_attributes_columns(inputs->attributes, &header);
+    if (!code)
+        code = bl_buffer_check(&header, e);
+    if (!code)
+        code = bl_own_check_columns(inputs->own, header.data, true, e);
+    bl_buffer_free(&header);
+    bl_buffer_free(&kind);
+    return code;
+}
+
 int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e)
 {
     struct bl_buffer header = {0};
@@ -558,6 +575,8 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
         bl_plan_columns_wanted(request->options->group_by, request->plan_options);
     const struct bl_kind *kind = request->inputs->kind;
     BL_TRY(bl_extend_check(request->subset, kind ? kind->name : NULL, e));
+    if (request->sequences)
+        BL_TRY(table_check_own(request, e));
     if (request->sequences)
         return bl_packing_check_attributes(request, e);
     int code = bl_input_set_header(request->inputs, &header, e);

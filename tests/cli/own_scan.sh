@@ -65,6 +65,11 @@ test_parts_of_a_scan_say_the_same() {
     for task in 2 0 1; do expect 0 bload scan -q -c set.yaml --task $task/3 -o d; done
     expect 3 bload plan -T longest d :err 'bload: skipped c.wav: patches: its steps are F32 [4], those of the first (a.wav) F32 [3]'
     same all.tsv d/.bload/sequences.tsv
+    # Neither the capacity nor the storage is a matter of the table.
+    sed -i 's/capacity: auto/capacity: 9, storage: flat/' set.yaml
+    expect 0 bload scan -q -c set.yaml --task 1/3 -o d
+    sed -i 's/, missing: empty//' set.yaml
+    expect 2 bload scan -q -c set.yaml --task 1/3 -o d :err 'field patches missing is "empty" there, and not recorded here'
 }
 
 test_documents_have_values_of_keys() {
@@ -184,12 +189,15 @@ test_columns_and_keys_must_be_there() {
 
 test_a_table_must_have_the_columns() {
     expect 0 bload scan -q a -o t.tsv
-    expect 2 bload pack -q -c set.yaml --sequences t.tsv -T longest -o d :err 'the table has no valid column patches.path: scan with the same fields'
-    sed -i '/patches/d' set.yaml
-    expect 2 bload pack -q -c set.yaml --sequences t.tsv -T longest -o d :err 'the table was scanned with sampling'
-    # A table that does not say how it was scanned.
-    awk -F '\t' -v OFS='\t' 'NR > 1 { $8 = "" } { print }' t.tsv >bare.tsv
-    expect 2 bload pack -q -c set.yaml --sequences bare.tsv -T longest -o d :err-is 'bload: pack: the table has no column text.length: scan with the same fields'
+    expect 2 bload pack -q -c set.yaml --sequences t.tsv -T longest -o d \
+        :err-is 'bload: pack: the table has no column text.length: scan with the same fields' :none d
+    expect 0 bload scan -q a --attributes t.csv -o t.tsv
+    expect 2 bload pack -q -c set.yaml --sequences t.tsv -T longest -o d :err 'the table has no column text.length'
+    # One that has them makes the same shards.
+    expect 0 bload scan -q -c set.yaml -o t.tsv
+    expect 0 bload pack -q -c set.yaml --sequences t.tsv -T longest -o d :verified
+    expect 0 bload pack -q -c set.yaml -T longest -o e
+    diff -r d/shards e/shards
 }
 
 test_what_is_printed_says_the_same_again() {
@@ -199,4 +207,28 @@ test_what_is_printed_says_the_same_again() {
     grep -q '    steps: "own"' again.yaml
     ! grep 'storage\|documents: "file"$' <(sed -n '/^fields/,/^[a-z]/p' again.yaml | sed '$d') || fail 'an option that an own text has not'
     expect 0 bload pack -c again.yaml --print-config :out-as again.yaml
+}
+
+# Questions and answers of people, with a tokenizer that is used.
+test_the_tokens_of_a_key_are_those_of_a_text() {
+    local data=$BLOAD_SHARED/data tokenizer
+    tokenizer=$data/tokenizers/gpt-neox-tokenizer.json
+    [ -e "$tokenizer" ] && [ -e "$data/corpora/gsm8k_train.jsonl" ] || skip "no $data"
+    put g.yaml "sources: [$data/corpora/gsm8k_train.jsonl]\ntokenizer: $tokenizer\nkey: question\nfields:
+  - {name: answer, kind: text, key: answer, tokenizer: $tokenizer, steps: own, capacity: auto}\n"
+    expect 0 bload scan -q -c g.yaml -o g.tsv
+    expect 0 bload scan -q "$data/corpora/gsm8k_train.jsonl" --tokenizer "$tokenizer" --key answer -o a.tsv
+    expect 0 bload scan -q "$data/corpora/gsm8k_train.jsonl" --tokenizer "$tokenizer" --key question -o q.tsv
+    diff <(field length <a.tsv) <(field answer.length <g.tsv)
+    diff <(field length <q.tsv) <(field length <g.tsv)
+}
+
+# The sample of a dry run has no attributes.
+test_a_dry_run_reads_a_sample() {
+    for i in 1 2 3; do echo "{\"text\": \"$i$i$i\", \"k\": [$i]}"; done >d.jsonl
+    documents 'name: k, kind: array, key: k' 'name: n, kind: text, column: n, tokenizer: bytes'
+    put n.csv 'id,n\nd.jsonl#0,a\nd.jsonl#26,bc\nd.jsonl#52,\n'
+    echo 'attributes: n.csv' >>doc.yaml
+    expect 0 bload pack -c doc.yaml -T 6 -o d --dry-run :err 'a dry run: nothing was written' :none d
+    expect 0 bload pack -q -c set.yaml -T longest -o d --dry-run
 }

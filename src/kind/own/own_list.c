@@ -130,7 +130,7 @@ struct list_reading {
 
 static int list_read_element(struct list_reading *r, const struct bl_json_value *element, int depth)
 {
-    uint8_t scratch[sizeof(double)];
+    uint8_t scratch[sizeof(double)] = {0};
     if (r->depth && r->depth != depth)
         return bl_error_set(r->e, BL_EDATA, "step %" PRId64 ": a number where others have a list", r->step);
     r->depth = depth;
