@@ -47,8 +47,6 @@ class Pages(Page):
             sound(self.at(f"wavs/{i}.wav"), 1 + i)
             path = self.at(f"films-with-sound/{i}.mp4")
             sound(path, 1 + i, "-f", "lavfi", "-i", f"testsrc2=size=64x48:rate=25:duration={1 + i}", "-c:v", "libx264", "-c:a", "aac")
-        for name in "a", "b":
-            sound(self.at(f"recordings/{name}.wav"), 1)
         manifest = [{"audio_filepath": f"wavs/{i}.wav", "duration": 0.5, "offset": 0.25, "text": "a"} for i in range(3)]
         lines(self.at("train_manifest.json"), *map(json.dumps, manifest))
 
