@@ -93,6 +93,7 @@ needs_torch() {
     need python3-torch /usr/bin/python3 -c 'import torch'
     need python3-venv /usr/bin/python3 -c 'import ensurepip, venv'
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+    need espeak-ng has espeak-ng
 }
 
 # What `make bench-paper` uses beside torch: the reference library, which comes with it, multiplies matrices at a fortieth of the speed.

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+import wave
 
 import tool
 from dataset import Dataset
@@ -35,6 +36,12 @@ class Recipes(Page):
         lines(self.at("steps/0001.txt"), *["cut"] * steps)
         lines(self.at("mapping.txt"), "background", "cut")
         annotations(self.at("activity_net.json"), "0001")
+        os.makedirs(self.at("wavs"))
+        for i in range(4):
+            with wave.open(self.at(f"wavs/{i:05}.wav"), "wb") as file:
+                file.setparams((1, 2, 16000, 0, "NONE", ""))
+                file.writeframes(bytes(32000 * (i + 1)))
+        lines(self.at("transcripts.csv"), "id,text", *(f"{i:05},{'word ' * (i + 1)}".rstrip() for i in range(4)))
         manifest = [{"recording_id": "a", "storage_path": "feats/storage", "storage_key": f"0a{i}/0a{i}b2c.npy"} for i in range(2)]
         write(self.at("feats/feature_manifest.json.gz"), gzip.compress(json.dumps(manifest).encode()))
         claimed = self.run_blocks(tool.text(os.path.join(tool.ROOT, "docs/recipes.md")), self.at())
@@ -47,3 +54,5 @@ class Recipes(Page):
         self.assertEqual(painted[:, 92].tolist(), [1, 1, 0])
         self.assertEqual(painted[:, 147].tolist(), [1, 1, 1])
         self.assertEqual(painted.sum(), 5)
+        utterances = Dataset(self.at("utterances"))
+        self.assertEqual([row["text.length"] for row in utterances.sequences], ["4", "9", "14", "19"])
