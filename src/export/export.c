@@ -135,10 +135,11 @@ int bl_export_job_set(struct bl_export_job *job, struct bl_blocks *blocks, struc
     const struct bl_fields *fields = &bl_blocks_format(blocks)->fields;
     for (int f = 0; f < fields->count && !format->has_own; f++) {
         if (fields->field[f].own)
-            return bl_error_set(e, BL_EUSAGE,
-                                "--to %s: the field \"%s\" has steps of its own, which these files cannot hold (--to mds "
-                                "or webdataset)",
-                                format->name, fields->field[f].name);
+            return bl_error_set(
+                e, BL_EUSAGE,
+                "--to %s: the field \"%s\" has steps of its own, which these files cannot hold (--to mds "
+                "or webdataset)",
+                format->name, fields->field[f].name);
     }
     size_t ids = 0;
     BL_TRY(job->ids ? bl_export_ids_size(blocks, job->cancel, &ids, e) : BL_OK);

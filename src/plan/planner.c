@@ -159,6 +159,22 @@ static int planner_check_oversize(const struct bl_planner *p, struct bl_error *e
         over.first, (long long)p->length[over.first], (long long)p->counts.T, over.count, (long long)over.longest);
 }
 
+/* Gives the options that were not given their defaults, so that no later function needs to test for 0. */
+static void set_defaults(struct bl_planner *p)
+{
+    struct bl_plan_options *o = &p->options;
+    if (bl_strategies[o->strategy]->is_kept)
+        o->order = BL_KEEP_ORDER;
+    o->align = planner_is_packed(p) && o->align ? o->align : 1;
+    o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
+    o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
+    o->world_size = o->world_size ? o->world_size : 1;
+    o->batch_size = o->batch_size ? o->batch_size : 1;
+    o->accumulate = o->accumulate ? o->accumulate : 1;
+    if (o->balance == BL_BALANCE_AUTO)
+        o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
+}
+
 int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, const struct bl_plan_options *options,
                     struct bl_error *e)
 {
@@ -180,18 +196,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = planner_check_oversize(p, e);
     if (code)
         goto out;
-    /* Options that were not given have their defaults from here on, so that no later function needs to test for 0. */
-    struct bl_plan_options *o = &p->options;
-    if (bl_strategies[o->strategy]->is_kept)
-        o->order = BL_KEEP_ORDER;
-    o->align = planner_is_packed(p) && o->align ? o->align : 1;
-    o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
-    o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
-    o->world_size = o->world_size ? o->world_size : 1;
-    o->batch_size = o->batch_size ? o->batch_size : 1;
-    o->accumulate = o->accumulate ? o->accumulate : 1;
-    if (o->balance == BL_BALANCE_AUTO)
-        o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
+    set_defaults(p);
     /* A plan has the alignment and the overlap that its strategy uses, whatever other options say. */
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;
@@ -220,7 +225,7 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     counts->repeated = p->pieces.repeated;
     counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
     code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
-    if (!code && !bl_strategies[o->strategy]->is_kept) /* a store has no maxima */
+    if (!code && !bl_strategies[options->strategy]->is_kept) /* a store has no maxima */
         code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
     if (!code)
         code = planner_fill(p, e);

@@ -23,7 +23,7 @@ static const struct {
 };
 
 /* Formats the name of the places of own field f. */
-static char *own_table_name(const struct bl_format *format, int f, char out[BL_TENSOR_NAME_MAX])
+static char *cu_seqlens_name(const struct bl_format *format, int f, char out[BL_TENSOR_NAME_MAX])
 {
     snprintf(out, BL_TENSOR_NAME_MAX, "%s_cu_seqlens", format->fields.field[f].name);
     return out;
@@ -32,7 +32,7 @@ static char *own_table_name(const struct bl_format *format, int f, char out[BL_T
 const char *bl_format_table_name(const struct bl_format *format, int table, char out[BL_TENSOR_NAME_MAX])
 {
     if (table >= BL_TABLE_OWN)
-        return own_table_name(format, table - BL_TABLE_OWN, out);
+        return cu_seqlens_name(format, table - BL_TABLE_OWN, out);
     return table < BL_TABLES ? tables[table].name : format->attribute[table - BL_TABLES].name;
 }
 
@@ -90,7 +90,7 @@ static bool format_name_is_taken(const struct bl_format *format, const char *nam
         const struct bl_field *field = &format->fields.field[f];
         char tensor[2 * BL_FIELD_NAME_MAX];
         bool taken = strcmp(name, field->name) == 0;
-        taken |= field->own && strcmp(name, own_table_name(format, f, own)) == 0;
+        taken |= field->own && strcmp(name, cu_seqlens_name(format, f, own)) == 0;
         bool has_offsets = format->encoding[f].kind == BL_ENCODING_JPEG || (field->own && field->flat);
         for (int offsets = has_offsets; offsets >= 0 && !taken; offsets--) {
             format_tensor_name(format, f, offsets, tensor, sizeof tensor);
@@ -196,7 +196,7 @@ static int format_check_own(const struct bl_format *format, int f, struct bl_err
 {
     const struct bl_field *field = &format->fields.field[f];
     char table[BL_TENSOR_NAME_MAX], offsets[2 * BL_FIELD_NAME_MAX];
-    own_table_name(format, f, table);
+    cu_seqlens_name(format, f, table);
     format_tensor_name(format, f, true, offsets, sizeof offsets);
     if (field->capacity < 1 || field->capacity > BL_T_MAX)
         return bl_error_set(e, BL_EUSAGE, "field \"%s\": a capacity of %" PRId64 " steps is not between 1 and %" PRId64,

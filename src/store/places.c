@@ -484,6 +484,34 @@ static const void *places_table(const struct bl_places *p, const struct bl_safet
     return (const char *)p->map + file->data + t->begin;
 }
 
+/* Finds the tables of the format's attributes and own fields; returns 0 or BL_EDATA. */
+static int find_format_tables(struct bl_places *p, const struct bl_safetensors *file, const struct bl_format *format,
+                              struct bl_error *e)
+{
+    char name[BL_TENSOR_NAME_MAX];
+    for (int a = 0; a < format->attributes; a++) {
+        snprintf(name, sizeof name, BL_PLACES_ATTRIBUTE "%s", format->attribute[a].name);
+        p->attribute[a] = places_table(p, file, name, format->attribute[a].dtype, p->rows, NULL);
+        if (!p->attribute[a])
+            return bl_error_set(e, BL_EDATA, "the table \"%s\" is missing, or has a wrong type or size", name);
+    }
+    for (int f = 0; f < format->fields.count; f++) {
+        const struct bl_field *field = &format->fields.field[f];
+        char start[BL_TENSOR_NAME_MAX];
+        if (!field->own)
+            continue;
+        own_table_name(field, "length", name);
+        own_table_name(field, "start", start);
+        p->own_length[p->owns] = places_table(p, file, name, BL_I32, p->parts, NULL);
+        p->own_start[p->owns] = places_table(p, file, start, BL_I32, p->parts, NULL);
+        if (!p->own_length[p->owns] || !p->own_start[p->owns])
+            return bl_error_set(e, BL_EDATA, "the table \"%s\" or \"%s\" is missing, or has a wrong type or size", name,
+                                start);
+        p->owns++;
+    }
+    return BL_OK;
+}
+
 /* The tables row_ptr, source_start and renamed may be missing. Without row_ptr, each row has one part at most. */
 int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifest *manifest, struct bl_error *e)
 {
@@ -520,28 +548,8 @@ int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifes
         if (!p->block || !p->start || !p->length || (!p->row_ptr && p->parts != p->rows))
             code = bl_error_set(e, BL_EDATA, "a table is missing, or has a wrong type or size");
     }
-    for (int a = 0; a < manifest->format.attributes && !code; a++) {
-        const struct bl_attribute *attribute = &manifest->format.attribute[a];
-        char name[BL_TENSOR_NAME_MAX];
-        snprintf(name, sizeof name, BL_PLACES_ATTRIBUTE "%s", attribute->name);
-        p->attribute[a] = places_table(p, &file, name, attribute->dtype, p->rows, NULL);
-        if (!p->attribute[a])
-            code = bl_error_set(e, BL_EDATA, "the table \"%s\" is missing, or has a wrong type or size", name);
-    }
-    for (int f = 0; f < manifest->format.fields.count && !code; f++) {
-        const struct bl_field *field = &manifest->format.fields.field[f];
-        char length[BL_TENSOR_NAME_MAX], start[BL_TENSOR_NAME_MAX];
-        if (!field->own)
-            continue;
-        own_table_name(field, "length", length);
-        own_table_name(field, "start", start);
-        p->own_length[p->owns] = places_table(p, &file, length, BL_I32, p->parts, NULL);
-        p->own_start[p->owns] = places_table(p, &file, start, BL_I32, p->parts, NULL);
-        if (!p->own_length[p->owns] || !p->own_start[p->owns])
-            code = bl_error_set(e, BL_EDATA, "the table \"%s\" or \"%s\" is missing, or has a wrong type or size",
-                                length, start);
-        p->owns++;
-    }
+    if (!code)
+        code = find_format_tables(p, &file, &manifest->format, e);
     if (code)
         bl_error_prefix(e, "%s", path);
 out:
