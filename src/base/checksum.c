@@ -148,16 +148,14 @@ void bl_option_identity(const struct bl_option_group *group, const struct bl_opt
 
 /* An unlisted option is younger than datasets of earlier versions: at its default value it has no line, so that these
  * datasets keep their identity. */
-bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_option *option)
+bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out)
 {
     struct bl_buffer value = {0};
     if (!option->unlisted)
         return true;
     bl_option_format(group, option, &value);
-    /* Without memory for the value, the line fails when it is appended. */
-    bool is_default =
-        !value.failed && strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
-    bl_buffer_free(&value);
+    bool is_default = strcmp(value.data ? value.data : "", option->initial ? option->initial : "") == 0;
+    bl_buffer_free_part(&value, out);
     return !is_default;
 }
 
@@ -169,7 +167,7 @@ void bl_options_identity_of(const struct bl_options *o, enum bl_affects affects,
         const enum bl_affects own = m.option->affects;
         if (o->idle[m.group - o->group] || own == BL_AFFECTS_NOTHING || (affects && own != affects))
             continue;
-        if (bl_option_is_listed(m.group, m.option))
+        if (bl_option_is_listed(m.group, m.option, out))
             bl_option_identity(m.group, m.option, out);
     }
 }

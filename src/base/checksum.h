@@ -57,8 +57,9 @@ int bl_sealed_open(struct bl_buffer *text, const char *path, struct bl_error *e)
 /* Appends "name: value" and a newline. The value is escaped as in a table, so that it stays on one line. */
 void bl_option_identity(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
-/* Returns whether the option has a line in the identity: false for a young option at its default value. */
-bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_option *option);
+/* Returns whether the option has a line in the identity: false for a young option at its default value. out: the text
+ * of the lines, which fails where memory for the comparison ran out. */
+bool bl_option_is_listed(const struct bl_option_group *group, const struct bl_option *option, struct bl_buffer *out);
 
 /* Marks the group that is bound to these values as idle: its options are not part of the identity. */
 void bl_options_mark_idle(struct bl_options *o, const void *values);

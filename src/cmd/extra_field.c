@@ -388,7 +388,7 @@ void bl_extra_field_identify(const struct bl_extra_field *field, bool lengths, s
     for (struct bl_option_match m = {0}; bl_extra_field_next(field, &m);) {
         const enum bl_affects affects = m.option->affects;
         if (affects == BL_AFFECTS_NOTHING || (lengths && affects != BL_AFFECTS_LENGTHS) ||
-            !bl_option_is_listed(m.group, m.option))
+            !bl_option_is_listed(m.group, m.option, out))
             continue;
         bl_buffer_printf(out, "field %s ", field->name);
         bl_option_identity(m.group, m.option, out);

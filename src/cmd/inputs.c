@@ -325,7 +325,10 @@ static int inputs_take_keys(struct bl_inputs *inputs, struct bl_error *e)
     for (int f = 0; f < inputs->config.fields; f++) {
         const struct bl_extra_field *field = &inputs->config.field[f];
         if (kind->scan->take_key && (field->key || field->column))
-            kind->scan->take_key(inputs->set.kind_config, field->key ? field->key : field->column, field->column);
+            kind->scan->take_key(inputs->set.kind_config,
+                                 &(struct bl_kind_key){.name = field->own.column,
+                                                       .is_column = field->column,
+                                                       .is_text = strcmp(field->kind->name, "text") == 0});
         else if (field->key && inputs->set.files.count && !bl_files_have_list(&inputs->set.files, kind))
             return bl_error_set(e, BL_EUSAGE, "field %s: key: the sources have no keys: use path or column",
                                 field->name);

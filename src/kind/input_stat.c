@@ -117,7 +117,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
     if (bl_input_file_stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
             return bl_error_errno(e, BL_EFAIL, "cannot stat %s", input->path);
-        *unusable = input->fault ? input->fault : errno == ENOENT ? "file not found" : strerror(errno);
+        *unusable = input->fault ? input->fault : errno == ENOENT ? BL_REASON_MISSING : strerror(errno);
         return BL_OK;
     }
     bool folders = kind_takes_folders(kind);

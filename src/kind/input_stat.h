@@ -36,6 +36,8 @@ bool bl_content_parse(const char *text, uint64_t *content);
 
 /* The size and time of inputs, and whether they have changed. kind may be NULL: the input is a file. */
 
+#define BL_REASON_MISSING "file not found" /* *unusable below, where there is no such file */
+
 /* Sets size and time of the file at input->path, or size and content of the folder if the kind takes folders.
  * *unusable: the reason why it cannot be read, or NULL. BL_EFAIL: the system fails. */
 int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char **unusable, struct bl_error *e);

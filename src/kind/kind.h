@@ -155,6 +155,13 @@ struct bl_kind_wanted {
         head; /* trained steps are counted among this number of first steps; the others will be cut off. 0: among all */
 };
 
+/* A key of documents whose values become own fields. */
+struct bl_kind_key {
+    const char *name;
+    bool is_column; /* the name is that of a column, which options may keep: its values become whole */
+    bool is_text;   /* a value of another type makes the document unusable */
+};
+
 #define BL_TRAINED "trained"
 
 #define BL_TOTALS_MAX 16 /* of a kind, composite ones too */
@@ -222,9 +229,8 @@ struct bl_kind_scan {
     bl_kind_count *count;
 
     /* Has the scan keep the value of a key of each document, whole, in a column of that name, for whoever completes the
-     * rows. is_column: key is the name of a column that options may keep; its values become whole. Called before
-     * prepare; key must outlive config. NULL: the inputs have no keys. */
-    void (*take_key)(void *config, const char *key, bool is_column);
+     * rows. Called before prepare; the key must outlive config. NULL: the inputs have no keys. */
+    void (*take_key)(void *config, const struct bl_kind_key *key);
 
     /* Completes rows when all columns are known (kind/own). NULL: they are complete as count emits them. */
     bl_complete_columns *last_columns;

@@ -83,6 +83,9 @@ test_documents_have_values_of_keys() {
     { printf '{"text": "x", "k": "%05000d"}\n' 0 && printf '{"text": "y", "k": "%0800000d"}\n' 0; } >d.jsonl
     documents 'name: k, kind: text, key: k, tokenizer: bytes'
     expect 3 bload scan -c doc.yaml :column k.length '5000 ' :err 'k: longer than a row of the table can be (768 KiB)'
+    put d.jsonl '{"text": "x", "k": ["a"]}\n{"text": "y", "k": 5}\n{"text": "", "k": 6}\n{"text": "z", "k": "b"}\n'
+    expect 3 bload scan -c doc.yaml :column k.length '   1' :err '"k" is an array, not a string' '"k" is a number, not a string'
+    { printf '{"text": "x", "k": "%05000d"}\n' 0 && printf '{"text": "y", "k": "%0800000d"}\n' 0; } >d.jsonl
     documents 'name: k, kind: text, column: k, tokenizer: bytes'
     echo 'keep: k' >>doc.yaml
     expect 3 bload scan -c doc.yaml :column k.length '5000 '
@@ -183,6 +186,9 @@ test_columns_and_keys_must_be_there() {
     documents 'name: x, kind: text, key: a, tokenizer: bytes'
     echo 'keep: x.length=b' >>doc.yaml
     expect 2 bload scan -c doc.yaml :err-is "bload: scan: the column x.length is that of the field's steps: rename the other one"
+    put ids.bin '\1\0\2\0'
+    put doc.yaml 'sources: [ids.bin]\ntoken-file: dtype=u16,eos=9\nfields:\n  - {name: x, kind: text, key: a, tokenizer: bytes, steps: own, capacity: auto}\n'
+    expect 2 bload scan -c doc.yaml :err-is 'bload: scan: --token-file: the inputs are ids alone, without a key "a"'
     documents 'name: x, kind: text, key: a, tokenizer: nowhere.json'
     expect 2 bload scan -c doc.yaml :err 'bload: scan: field x: '
 }

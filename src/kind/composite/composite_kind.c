@@ -7,12 +7,10 @@
  * (length-tolerance: 2 would accept it)". */
 #include "kind/composite/composite_kind.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/archive.h"
 #include "base/buffer.h"
@@ -103,7 +101,7 @@ static int companion_count_file(const struct bl_companion_counting *c, struct bl
         goto out;
     /* The file does not exist, or is a folder: nothing is opened. */
     if (unusable) {
-        found->is_missing |= !input->fault && access(input->path, F_OK) != 0 && errno == ENOENT;
+        found->is_missing |= strcmp(unusable, BL_REASON_MISSING) == 0;
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = found_capture(found, 0, &row, e);
     } else {

@@ -55,7 +55,8 @@ struct bl_text_column {
     char name[BL_FIELD_NAME_MAX];
     enum bl_dtype dtype; /* of a field; a kept column does not use it */
     bool is_number;      /* of a kept column: NAME=KEY:number */
-    bool is_whole;       /* of a kept column: its values are not shortened, since an own field is made of them */
+    bool is_whole;       /* of a kept column: its values are not shortened, since an own field is made of them, */
+    bool is_list;        /* and one of these fields is no text */
 };
 
 /* The value of --token-file: how a file of ids is read (token_file.h). */
@@ -110,10 +111,7 @@ struct bl_text_config {
     const char *bos, *eos, *pad_id;
     const char *keep, *field;
     struct bl_fim fim;
-    struct bl_text_whole {
-        const char *key;
-        bool is_column;     /* the key is the name of a kept column; otherwise a column of its name is made */
-    } whole[BL_FIELDS_MAX]; /* [wholes] of bl_text_take_key */
+    struct bl_kind_key whole[BL_FIELDS_MAX]; /* [wholes] of bl_text_take_key */
     int wholes;
     struct bl_text_prepared prepared; /* valid after bl_text_prepare */
 };

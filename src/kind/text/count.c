@@ -329,7 +329,7 @@ static int chunk_key(const struct bl_text_config *config, const struct bl_chunk 
                      config->eos ? p->end.id[0] : -1, config->common.dtype, config->keep ? config->keep : "",
                      config->field ? config->field : "");
     for (int i = 0; i < config->wholes; i++)
-        bl_buffer_printf(&text, " whole=%s", config->whole[i].key);
+        bl_buffer_printf(&text, " whole=%s", config->whole[i].name);
     if (p->same_column)
         bl_buffer_printf(&text, " %s", p->same_column);
     if (p->trained)

@@ -307,11 +307,34 @@ static int item_read_text(struct bl_item *item, const struct bl_json_value *valu
     return bl_item_encode(item, item->joined.data, sum ? item->joined.size : 0, e);
 }
 
+/* Adds a value of which an own field is made, whole: null and what a skipped document has are empty. A document with
+ * another value than a string where the field is a text, or with longer values than a line of the table takes, is
+ * skipped. */
+static int item_keep_whole(struct bl_item *item, int k, const struct bl_json_value *value, const char *text,
+                           size_t size, struct bl_error *e)
+{
+    const struct bl_text_column *column = &item->config->prepared.column[k];
+    bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
+    bl_buffer_byte(&item->extra, '\t');
+    size_t before = item->extra.size;
+    if (item->row.status != BL_ROW_OK || is_null || !size)
+        return bl_buffer_check(&item->extra, e);
+    if (!column->is_list && value->type != BL_JSON_STRING)
+        return item_skip_value(item, k, value, "a string");
+    bl_text_escape(&item->extra, text, size);
+    BL_TRY(bl_buffer_check(&item->extra, e));
+    if (item->extra.size <= WHOLE_MAX)
+        return BL_OK;
+    item->extra.size = before;
+    item->extra.data[before] = '\0';
+    return bl_item_skip(item, "%s: longer than a row of the table can be (%zu KiB)", column->name, WHOLE_MAX >> 10);
+}
+
 /* Adds a value as a column of the table: a string as its text, other values as JSON. Cuts a value to KEPT_MAX bytes and
- * adds that to the reason. A value that must be whole is not cut: null is empty there, and a document with longer
- * values than a line of the table takes is skipped. */
+ * adds that to the reason. */
 static int item_keep_value(struct bl_item *item, int k, const struct bl_json_value *value, struct bl_error *e)
 {
+    const struct bl_text_column *column = &item->config->prepared.column[k];
     const char *text = value->text;
     size_t size = value->size, lone;
     if (value->type == BL_JSON_STRING && value->escaped) {
@@ -319,25 +342,17 @@ static int item_keep_value(struct bl_item *item, int k, const struct bl_json_val
         text = item->text.data;
         size = item->text.size;
     }
-    bool whole = item->config->prepared.column[k].is_whole;
-    size_t before = item->extra.size;
-    if (whole && value->type == BL_JSON_WORD && *value->text == 'n')
-        size = 0;
-    if (size > KEPT_MAX && !whole) {
-        ADD_REASON(item, "%s: cut to %zu bytes", item->config->prepared.column[k].name, KEPT_MAX);
+    BL_TRY(bl_buffer_check(&item->text, e));
+    if (column->is_whole)
+        return item_keep_whole(item, k, value, text, size, e);
+    if (size > KEPT_MAX) {
+        ADD_REASON(item, "%s: cut to %zu bytes", column->name, KEPT_MAX);
         size = KEPT_MAX;
     }
     bl_buffer_byte(&item->extra, '\t');
     if (size)
         bl_text_escape(&item->extra, text, size);
-    BL_TRY(bl_buffer_check(&item->text, e));
-    BL_TRY(bl_buffer_check(&item->extra, e));
-    if (!whole || item->extra.size <= WHOLE_MAX)
-        return BL_OK;
-    item->extra.size = before + 1; /* the tab */
-    item->extra.data[before + 1] = '\0';
-    return bl_item_skip(item, "%s: longer than a row of the table can be (%zu KiB)",
-                        item->config->prepared.column[k].name, WHOLE_MAX >> 10);
+    return bl_buffer_check(&item->extra, e);
 }
 
 /* Adds a number as a column, with the digits of the file. Where the value is no number, the column is empty and the

@@ -103,35 +103,36 @@ static int columns_parse(struct bl_text_prepared *p, const char *list, bool is_f
     return BL_OK;
 }
 
-void bl_text_take_key(void *values, const char *key, bool is_column)
+void bl_text_take_key(void *values, const struct bl_kind_key *key)
 {
     struct bl_text_config *config = values;
     if (config->wholes < BL_FIELDS_MAX)
-        config->whole[config->wholes++] = (struct bl_text_whole){key, is_column};
+        config->whole[config->wholes++] = *key;
 }
 
 /* Makes a kept column of a key that the options do not keep already, and marks the column as whole. The column has the
  * key's name, in which a\\.b is a.b. */
-static int whole_parse(struct bl_text_prepared *p, const struct bl_text_whole *whole, struct bl_error *e)
+static int whole_parse(struct bl_text_prepared *p, const struct bl_kind_key *whole, struct bl_error *e)
 {
     int k = 1, last = 1 + p->keeps;
     struct bl_text_column *column = &p->column[last];
-    if (strlen(whole->key) >= sizeof column->name)
-        return bl_error_set(e, BL_EUSAGE, "key: \"%s\" is longer than %zu bytes", whole->key, sizeof column->name - 1);
+    if (strlen(whole->name) >= sizeof column->name)
+        return bl_error_set(e, BL_EUSAGE, "key: \"%s\" is longer than %zu bytes", whole->name, sizeof column->name - 1);
     if (last == BL_JSON_KEYS_MAX)
         return bl_error_set(e, BL_EUSAGE, "more than %d keys in --keep and fields", BL_JSON_KEYS_MAX - 1);
     char name[BL_FIELD_NAME_MAX];
-    strcpy(name, whole->key);
+    strcpy(name, whole->name);
     for (char *dot = name; !whole->is_column && (dot = strstr(dot, "\\.")); dot++)
         memmove(dot, dot + 1, strlen(dot));
     while (k < last && strcmp(p->column[k].name, name) != 0)
         k++;
     p->column[k].is_whole = true;
+    p->column[k].is_list |= !whole->is_text;
     if (k < last || whole->is_column)
         return BL_OK;
-    if (!is_column_name(name) || !bl_json_key_parse(&p->key[k], whole->key, strlen(whole->key)))
+    if (!is_column_name(name) || !bl_json_key_parse(&p->key[k], whole->name, strlen(whole->name)))
         return bl_error_set(e, BL_EUSAGE, "key: \"%s\" is not a key (a.b is b within a, a\\.b a name with a dot)",
-                            whole->key);
+                            whole->name);
     strcpy(column->name, name);
     p->keeps++;
     return BL_OK;
@@ -168,6 +169,9 @@ static int text_keys_prepare(const struct bl_text_config *config, struct bl_text
     /* The first key of the text is key 0; the others follow the columns and fields, so that the indexes of these do not
      * depend on the number of texts. */
     BL_TRY(columns_parse(p, config->keep, false, &p->keeps, e));
+    if (config->token_file && config->wholes && !config->whole[0].is_column)
+        return bl_error_set(e, BL_EUSAGE, "--token-file: the inputs are ids alone, without a key \"%s\"",
+                            config->whole[0].name);
     for (int i = 0; i < config->wholes; i++)
         BL_TRY(whole_parse(p, &config->whole[i], e));
     BL_TRY(columns_parse(p, config->field, true, &p->fields, e));

@@ -20,7 +20,7 @@
 int bl_text_keys_want(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
 /* Remembers a key whose values are kept whole (struct bl_kind_scan). */
-void bl_text_take_key(void *config, const char *key, bool is_column);
+void bl_text_take_key(void *config, const struct bl_kind_key *key);
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
