@@ -97,6 +97,19 @@ static bool integer_write(const char *text, size_t size, double number, enum bl_
     return true;
 }
 
+/* Returns whether F32 or F64 holds a number as it is written, if that is a whole one without exponent: an id or a time
+ * would otherwise become another one. Fractions are rounded. */
+static bool real_is_exact(const char *text, double number, enum bl_dtype dtype)
+{
+    int64_t value;
+    if (text[strspn(text, "-0123456789")] || dtype == BL_F16 || dtype == BL_BF16)
+        return true;
+    if (!bl_text_to_int(text, strlen(text), INT64_MIN, INT64_MAX, &value))
+        return false;
+    double stored = dtype == BL_F32 ? (double)(float)number : number;
+    return fabs(stored) < 0x1p63 && (int64_t)stored == value;
+}
+
 /* Writes an element: a number, or true and false as 1 and 0. */
 static bool element_write(const struct bl_json_value *element, enum bl_dtype dtype, uint8_t *out)
 {
@@ -113,7 +126,9 @@ static bool element_write(const struct bl_json_value *element, enum bl_dtype dty
     double number = strtod(text, &end);
     if (*end || (element->type == BL_JSON_NUMBER && !isfinite(number)))
         return false;
-    return is_real ? real_write(number, dtype, out) : integer_write(text, strlen(text), number, dtype, out);
+    if (is_real)
+        return real_write(number, dtype, out) && real_is_exact(text, number, dtype);
+    return integer_write(text, strlen(text), number, dtype, out);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
