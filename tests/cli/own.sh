@@ -139,7 +139,8 @@ test_report() {
     sed -i 's/24/400/' set.yaml
     expect 0 bload pack -q -c set.yaml -o long
     expect 0 bload report long --blocks 9 -o r.html
-    grep -qF 'yyyy ...</p>' r.html && ! grep -q yEND r.html || fail 'the text is not cut'
+    grep -qF 'yyyy ...</p>' r.html || fail 'the report lacks the text'
+    ! grep -q yEND r.html || fail 'the text is not cut'
     expect 0 bload show long --sequence 02.npy -o x.html
     grep -q yEND x.html || fail 'show cuts the text'
 }
@@ -151,7 +152,7 @@ test_cat_and_find() {
     expect 0 bload view -q plain d -T 12 -o v
     while IFS='|' read -r status words result; do
         expect $status bload cat $words
-        [ $status = 0 ] && is "$result" "$(xargs <"$OUT")" || err_has "$result"
+        if [ $status = 0 ]; then is "$result" "$(xargs <"$OUT")"; else err_has "$result"; fi
     done <<'END'
 0|d 02.npy --field text|nine steps
 0|d 02.npy --field text --steps 5..|steps
