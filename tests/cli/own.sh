@@ -335,3 +335,22 @@ END
     expect 0 bload pack -q -c set.yaml -T 7 --oversize split -o cut :verified
     expect 0 bload show cut --sequence 02.npy :out 'in 2 pieces; text: no steps; patches: no steps'
 }
+
+# The tokens of sources, and own tokens of a tokenizer with options of its own: a tokenizer that is given suits one of them.
+test_several_tokenizers() {
+    local dataset
+    python3 -c 'import base64; [print(base64.b64encode(bytes([i])).decode(), i) for i in range(256)]' >b.tiktoken
+    put d.jsonl '{"text": "one", "own": "a<|endoftext|>b"}\n{"text": "two", "own": "b"}\n'
+    put doc.yaml 'sources: [d.jsonl]\ntokenizer: bytes\nT: 12\nfields:
+  - {name: own, kind: text, key: own, tokenizer: b.tiktoken, pattern: "[a-z]|[^a-z]+", special: parse, steps: own, capacity: auto}\n'
+    expect 0 bload pack -q -c doc.yaml -o d
+    expect 0 bload view -q d -T 8 -o v
+    for dataset in d v; do
+        expect 0 bload cat $dataset d.jsonl#0 --field own --tokenizer b.tiktoken :out 'a<|endoftext|>b'
+        expect 0 bload show $dataset --sequence d.jsonl#0 --tokenizer b.tiktoken :out-like '^a<|endoftext|>b$' '^one$'
+        expect 0 bload show $dataset --sequence d.jsonl#0 :out-like '^97 60 [0-9 ]* 98$' '^one$'
+        expect 0 bload find $dataset --text --field own --tokenizer b.tiktoken d.jsonl#0 "$(field id 2 <d/sequences.tsv)" :out-like '^    a<|endoftext|>b$' '^    b$'
+    done
+    awk '{ print $1, 255 - $2 }' b.tiktoken | sort -nk 2 >other.tiktoken
+    expect 2 bload show d --tokenizer other.tiktoken :err 'but the tokenizer of the ids is'
+}
