@@ -100,7 +100,7 @@ struct bl_sheet {
     struct bl_passages passages[BL_FIELDS_MAX]; /* of fields with tokens, then of fields with steps of their own */
     int texts;
     bool suits;               /* the tokenizer of the subject suits a field */
-    struct bl_error unsuited; /* why it does not suit the first field that it does not suit; code 0: none */
+    struct bl_error unsuited; /* why it does not suit a field, of other ids than bytes if there are some */
     struct bl_error damage;   /* the first that was found; code 0: none */
 };
 

@@ -373,6 +373,7 @@ int bl_sheet_open_tokenizer(struct bl_sheet *s, int f, struct bl_detokenizer **o
 {
     const struct bl_manifest *m = &s->view->manifest;
     const char *path = s->subject.tokenizer;
+    const bool is_bytes = bl_field_tokenizer_is_bytes(m, f);
     int code = BL_EUSAGE;
     *out = NULL;
     if (path) {
@@ -381,10 +382,10 @@ int bl_sheet_open_tokenizer(struct bl_sheet *s, int f, struct bl_detokenizer **o
     }
     if (code != BL_EUSAGE)
         return code;
-    if (path && !s->unsuited.code)
+    if (path && (!s->unsuited.code || !is_bytes))
         s->unsuited = *e;
     bl_error_clear(e);
-    return bl_field_tokenizer_is_bytes(m, f) ? bl_field_tokenizer_open(m, f, NULL, out, e) : BL_OK;
+    return is_bytes ? bl_field_tokenizer_open(m, f, NULL, out, e) : BL_OK;
 }
 
 /* Reads the text of field f. mask: the field that shades, or -1. s frees the passages, also after errors. */

@@ -344,8 +344,9 @@ test_several_tokenizers() {
     put doc.yaml 'sources: [d.jsonl]\ntokenizer: bytes\nT: 12\nfields:
   - {name: own, kind: text, key: own, tokenizer: b.tiktoken, pattern: "[a-z]|[^a-z]+", special: parse, steps: own, capacity: auto}\n'
     expect 0 bload pack -q -c doc.yaml -o d
-    expect 0 bload view -q d -T 8 -o v
-    for dataset in d v; do
+    expect 0 bload view -q d -T 20 -o v
+    expect 0 bload pack -q v -o r
+    for dataset in d v r; do
         expect 0 bload cat $dataset d.jsonl#0 --field own --tokenizer b.tiktoken :out 'a<|endoftext|>b'
         expect 0 bload show $dataset --sequence d.jsonl#0 --tokenizer b.tiktoken :out-like '^a<|endoftext|>b$' '^one$'
         expect 0 bload show $dataset --sequence d.jsonl#0 :out-like '^97 60 [0-9 ]* 98$' '^one$'
