@@ -250,7 +250,7 @@ int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
 /* --- directory of a view ------------------------------------------------------------------------------------------ */
 
 /* Appends the options of the tokenizers of own fields: those of the first source that has the field. */
-static void own_identify(const struct bl_view_job *job, struct bl_buffer *lines)
+static void view_identify_own(const struct bl_view_job *job, struct bl_buffer *lines)
 {
     static const char *const names[] = {"pattern", "special", "lowercase"};
     const struct bl_fields *fields = &job->manifest->format.fields;
@@ -283,7 +283,7 @@ static int view_identify(struct bl_view_job *job, struct bl_error *e)
         if (*value)
             bl_buffer_printf(lines, "%s: %s\n", names[i], value);
     }
-    own_identify(job, lines);
+    view_identify_own(job, lines);
     for (size_t s = 0; s < m->sources; s++) {
         bl_buffer_printf(lines, "source %zu: ", s + 1);
         bl_text_escape(lines, m->source[s].name, strlen(m->source[s].name));
