@@ -406,7 +406,8 @@ void bl_sheet_append_state(const struct bl_sheet *s, const struct bl_passages *p
 /* Own steps lie beside the first step of their sequence. */
 size_t bl_sheet_passages_pieces(const struct bl_sheet *s, const struct bl_passages *p)
 {
-    return p->own && s->subject.block < 0 && s->pieces ? 1 : s->pieces;
+    const size_t most = s->subject.block < 0 ? 1 : s->subject.is_brief ? BL_SHEET_BRIEF : s->pieces;
+    return p->own && most < s->pieces ? most : s->pieces;
 }
 
 bool bl_sheet_piece_is_damaged(const struct bl_sheet *s, size_t piece)

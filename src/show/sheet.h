@@ -141,7 +141,9 @@ void bl_sheet_append_state(const struct bl_sheet *sheet, const struct bl_passage
  */
 void bl_sheet_append_fill(const struct bl_sheet *sheet, const struct bl_passages *passages, struct bl_buffer *out);
 
-/* Returns the number of pieces that have passages of a field: all, but of own steps of a sequence only the first. */
+/* Returns how many pieces have passages of a field: all, but of the own steps of a sequence only the first, and those
+ * of a brief sheet at most BL_SHEET_BRIEF. */
+enum { BL_SHEET_BRIEF = 20 };
 size_t bl_sheet_passages_pieces(const struct bl_sheet *sheet, const struct bl_passages *passages);
 
 /* Returns whether a lane, or the own steps of a field, are damaged in a piece. */

@@ -91,13 +91,14 @@ static int own_add_all(struct own_reading *r, struct bl_error *e)
     struct bl_sheet *s = r->sheet;
     struct bl_passages *p = r->passages;
     const int table = bl_index_own_length(bl_fields_own_number(&s->view->manifest.format.fields, p->field));
+    const size_t shown = bl_sheet_passages_pieces(s, p);
     int code = BL_OK;
-    for (size_t i = 0; i < bl_sheet_passages_pieces(s, p) && !code; i++) {
+    for (size_t i = 0; i < s->pieces && !code; i++) {
         code = bl_index_read(&s->view->index, table, s->piece[i].number, 1, &p->own[i], e);
         if (code)
             break;
         p->own_steps += p->own[i];
-        if (!p->own[i] || s->piece[i].failed)
+        if (!p->own[i] || s->piece[i].failed || i >= shown)
             continue;
         code = own_add_piece(r, i, e);
         p->damaged[i] = bl_sheet_note_damage(s, code, e);

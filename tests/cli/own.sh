@@ -128,13 +128,20 @@ test_show() {
 test_report() {
     expect 0 bload pack -q -c set.yaml -o d
     expect 0 bload report d -o r.html :err-is ''
-    for words in 'steps of its own, flat' 'steps of its own, padded' '<h2>patches: ' ' of 24 steps; patches: ' 'field text' ', no steps</h3>'; do
+    for words in 'steps of its own, flat' 'steps of its own, padded' '<h4>patches: ' ' of 24 steps; patches: ' 'field text' ', no steps</h5>'; do
         grep -qF "$words" r.html || fail "the report lacks: $words"
     done
     expect 0 bload pack -q s -T 12 -o plain
     expect 0 bload view -q plain d -T 12 -o v
     expect 0 bload report v -o r.html
-    # A report has the beginning of a long text.
+    # A report has the first sequences of a block, and the beginning of a long text.
+    for i in {10..30}; do
+        cp s/06.npy s/$i.npy
+        echo "$i,,0" >>t.csv
+    done
+    expect 0 bload pack -q -c set.yaml -T 94 --capacity text=99 -o many
+    expect 0 bload report many -o r.html
+    is 2 "$(grep -c '<p>11 sequences more.</p>' r.html)"
     sed -i "s/^02,[^,]*/02,$(printf 'y%.0s' {1..300})END/" t.csv
     sed -i 's/24/400/' set.yaml
     expect 0 bload pack -q -c set.yaml -o long

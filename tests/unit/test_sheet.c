@@ -151,6 +151,9 @@ UNIT_TEST(own_steps_have_words)
     bl_sheet_append_fill(&s, &p, &out);
     ck_assert_str_eq(out.data, "no steps of [3, 4]");
     ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), 1);
+    s = (struct bl_sheet){.pieces = 30, .subject.is_brief = true};
+    ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), BL_SHEET_BRIEF);
+    s = (struct bl_sheet){.view = &view, .piece = piece, .pieces = 3};
     /* A field of the axis. */
     p.own = NULL;
     bl_buffer_clear(&out);
