@@ -224,6 +224,7 @@ test_lost_and_damaged_shards_are_made_again() {
 test_subsets_and_extensions() {
     expect 0 bload pack -q -c set.yaml --where 'n<5' -o old :verified
     expect 0 bload pack -q -c set.yaml --first 3 -o first :verified
+    expect 0 bload pack -q -c set.yaml --split a=50%,b=50% --take a -o part :verified
     expect 0 bload pack -q -c set.yaml --extend old -o new :verified
     expect 0 bload view -q old new -T 12 -o v
     expect 0 bload cat v 02.npy --field text :out 'nine steps'
@@ -336,9 +337,12 @@ test_what_is_refused_or_left_out() {
 END
     expect 0 bload pack -q -c set.yaml --capacity text=5 --oversize drop -o d :made status 'ok ok dropped dropped ok ok ok ok ok ok' :verified
     expect 2 bload show d --sequence 02.npy :err '02.npy is not stored: it was dropped'
+    # Pictures are encoded where they are those of the sequences.
+    npy p/00.npy '2, 8, 8, 3'
+    rm p/02.npy p/05.npy p/07.npy
+    expect 2 bload pack -q -c set.yaml --encode jpeg -o e :err '--encode: the field "patches" has steps of its own, which cannot be encoded'
     # Sequences without own steps may be cut.
     sed -i '2,$s/,.*,/,,/' t.csv
-    rm p/02.npy p/05.npy
     expect 0 bload pack -q -c set.yaml -T 7 --oversize split -o cut :verified
     expect 0 bload show cut --sequence 02.npy :out 'in 2 pieces; text: no steps; patches: no steps'
 }
