@@ -366,3 +366,15 @@ test_several_tokenizers() {
     awk '{ print $1, 255 - $2 }' b.tiktoken | sort -nk 2 >other.tiktoken
     expect 2 bload show d --tokenizer other.tiktoken :err 'but the tokenizer of the ids is'
 }
+
+# A store cuts sequences: the own steps lie beside the first piece.
+test_a_store() {
+    expect 0 bload pack -q -c set.yaml --store -T 4 -o d :verified
+    holds d
+    expect 0 bload show d --sequence 02.npy :out-like 'in [34] pieces; text: 10 steps; patches: 4 steps' :out-count 1 '^nine steps$'
+    expect 0 bload find d --text 02.npy :out-count 1 '^    nine steps$'
+    expect 0 bload view -q d -T 12 --capacity text=24 -o v :verified
+    holds v
+    expect 0 bload pack -q v -o copy :verified
+    holds copy
+}
