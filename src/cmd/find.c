@@ -162,13 +162,17 @@ static int text_open(struct find *f, struct bl_error *e)
 static int text_decode(struct find *f, const struct bl_found *piece, struct bl_error *e)
 {
     const struct bl_field *field = &f->view.manifest.format.fields.field[f->text_field];
-    const struct bl_step_range range = {piece->source_start, piece->source_start + piece->length, true};
+    const struct bl_step_range all = {.end = -1};
+    const struct bl_step_range range =
+        field->own ? all : (struct bl_step_range){piece->source_start, piece->source_start + piece->length, true};
     const size_t enough = (size_t)f->lines * COLUMNS * BL_UTF8_MAX;
     struct bl_stored_sequence stored;
     int64_t steps = 1;
-    int code = bl_stored_sequence_begin(&stored, &f->view, piece->row, f->text_field, &range, e);
     bl_detokenizer_restart(f->detokenizer);
     bl_buffer_clear(&f->decoded);
+    if (field->own && piece->source_start) /* own steps lie where the sequence begins */
+        return BL_OK;
+    int code = bl_stored_sequence_begin(&stored, &f->view, piece->row, f->text_field, &range, e);
     while (!code && steps && f->decoded.size <= enough) {
         code = bl_stored_sequence_read(&stored, TOKENS, f->tokens, &steps, e);
         for (int64_t i = 0; i < steps && !code; i++) {

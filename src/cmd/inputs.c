@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
+#include "plan/capacity.h"
 #include "run/state.h"
 #include "scan/list_lines.h"
 #include "scan/member_attributes.h"
@@ -454,6 +455,19 @@ void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *su
     inputs->wanted = (struct bl_kind_wanted){.same = subset->dedup_by.key ? &subset->dedup_by : NULL,
                                              .trained = subset->min_trained > 0,
                                              .head = is_cut && subset->min_trained > 0 ? plan->T : 0};
+}
+
+int bl_inputs_set_capacities(const struct bl_inputs *inputs, struct bl_plan_options *options, struct bl_error *e)
+{
+    struct bl_plan_own own = {.count = 0};
+    for (int f = 0; f < inputs->config.fields; f++) {
+        const struct bl_extra_field *field = &inputs->config.field[f];
+        if (!bl_extra_field_is_own(field))
+            continue;
+        own.field[own.count].capacity = field->own.capacity;
+        snprintf(own.field[own.count++].name, sizeof own.field->name, "%s", field->name);
+    }
+    return own.count ? bl_plan_capacity_complete(&options->capacity, &own, e) : BL_OK;
 }
 
 /* The order matters: the kind's own options are checked and prepared first, a composite kind is made of prepared kinds,

@@ -56,6 +56,10 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
 void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
                     const struct bl_plan_options *plan);
 
+/* Sets the capacities of the own fields of the YAML file, where --capacity does not: of a plan for which the inputs are
+ * not listed. BL_EUSAGE: --capacity names no such field. */
+int bl_inputs_set_capacities(const struct bl_inputs *inputs, struct bl_plan_options *options, struct bl_error *e);
+
 /* Returns the directory to which relative paths of an option are relative: that of the YAML file if the option comes
  * from there, or NULL for the working directory. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);

@@ -387,6 +387,8 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
                             "in it");
     if (p->options.T != BL_T_AUTO)
         BL_TRY(bl_length_source_require_T(cmd));
+    /* The identity of the dataset has the capacities, so that they must be known before it is opened. */
+    BL_TRY(bl_inputs_set_capacities(&p->inputs, &p->options, &cmd->error));
     bl_signals_install(&cmd->cancel);
     BL_TRY(bl_packing_open(&p->packing, &request, &cmd->error));
     if (!bl_packing_is_complete(p->packing))

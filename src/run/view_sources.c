@@ -249,6 +249,24 @@ int bl_view_job_open_sources(struct bl_view_job *job, struct bl_error *e)
 
 /* --- directory of a view ------------------------------------------------------------------------------------------ */
 
+/* Appends the options of the tokenizers of own fields: those of the first source that has the field. */
+static void view_identify_own(const struct bl_view_job *job, struct bl_buffer *lines)
+{
+    static const char *const names[] = {"pattern", "special", "lowercase"};
+    const struct bl_fields *fields = &job->manifest->format.fields;
+    for (int f = 0; f < fields->count; f++) {
+        for (size_t i = 0; fields->field[f].own && i < sizeof names / sizeof *names; i++) {
+            char name[BL_FIELD_NAME_MAX + 32];
+            const char *value = "";
+            snprintf(name, sizeof name, "field %s %s", fields->field[f].name, names[i]);
+            for (int s = 0; s < job->request->count && !*value; s++)
+                value = bl_manifest_option(&job->source[s].manifest, name);
+            if (*value)
+                bl_buffer_printf(lines, "%s: %s\n", name, value);
+        }
+    }
+}
+
 /* Makes the identity, a "name: value" line for everything that decides the view: the options, the recorded options of
  * the first source, and the checksums of the sources. */
 static int view_identify(struct bl_view_job *job, struct bl_error *e)
@@ -265,6 +283,7 @@ static int view_identify(struct bl_view_job *job, struct bl_error *e)
         if (*value)
             bl_buffer_printf(lines, "%s: %s\n", names[i], value);
     }
+    view_identify_own(job, lines);
     for (size_t s = 0; s < m->sources; s++) {
         bl_buffer_printf(lines, "source %zu: ", s + 1);
         bl_text_escape(lines, m->source[s].name, strlen(m->source[s].name));

@@ -93,6 +93,7 @@ void bl_passages_free(struct bl_passages *p)
     bl_buffer_free(&p->text);
     bl_buffer_free(&p->bytes);
     free(p->damaged);
+    free(p->own);
     free(p->mark);
     free(p->run);
     *p = (struct bl_passages){0};

@@ -12,7 +12,8 @@
 
 /* --- passages ----------------------------------------------------------------------------------------------------- */
 
-/* The text of a field of tokens: what the ids of each piece decode to, or the ids themselves, in runs. */
+/* The text of a field of tokens: what the ids of each piece decode to, or the ids themselves, in runs. Of any field
+ * with steps of its own, also their first values. */
 
 #define BL_PASSAGES_MAX ((size_t)64 << 20) /* bytes of a field's text: what draws it takes several times as many */
 
@@ -25,8 +26,10 @@ struct bl_passage_run {
 
 struct bl_passages {
     int field;
-    bool is_text;          /* false: the text has ids with spaces between them */
+    bool is_ids;           /* the text has ids with spaces between them, as their tokenizer is not known */
     bool *damaged;         /* [pieces]: these have no runs */
+    int32_t *own;          /* [pieces] steps of a field with steps of its own; NULL: the field lies on the axis */
+    int64_t own_steps;     /* of all pieces */
     struct bl_buffer text; /* UTF-8; of what cannot be seen only line ends and tabs */
     struct bl_passage_run *run;
     size_t runs, capacity;

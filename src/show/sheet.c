@@ -36,6 +36,7 @@ static int pieces_append(struct bl_sheet *s, int64_t i, int64_t block, struct bl
     *p = (struct bl_sheet_piece){.start = start,
                                  .end = (int64_t)start + length,
                                  .row = sequence,
+                                 .number = i,
                                  .source_start = source_start,
                                  .length = row->length,
                                  .block = block,
@@ -240,20 +241,26 @@ int bl_sheet_cut_lines(const struct bl_sheet *s, struct bl_sheet *cut, struct bl
 
 /* --- steps of a piece --------------------------------------------------------------------------------------------- */
 
-int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
-                         struct bl_stored_sequence *sequence, struct bl_error *e)
+int bl_sheet_begin_steps(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
+                         const struct bl_step_range *range, struct bl_stored_sequence *sequence, struct bl_error *e)
 {
-    const struct bl_step_range range = {
-        .first = piece->source_start, .end = piece->source_start + (piece->end - piece->start), .is_given = true};
     /* The call clears the sequence. The block that has been checked is kept: pieces of a block follow each other. */
     const struct bl_dataset *checked = sequence->checked;
     const int64_t checked_block = sequence->checked_block;
-    int code = bl_stored_sequence_begin(sequence, sheet->view, piece->row, field, &range, e);
+    int code = bl_stored_sequence_begin(sequence, sheet->view, piece->row, field, range, e);
     if (code)
         return code == BL_EUSAGE ? (e->code = BL_EDATA) : code; /* the plan has steps that are not there */
     sequence->checked = checked;
     sequence->checked_block = checked_block;
     return BL_OK;
+}
+
+int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
+                         struct bl_stored_sequence *sequence, struct bl_error *e)
+{
+    const struct bl_step_range range = {
+        .first = piece->source_start, .end = piece->source_start + (piece->end - piece->start), .is_given = true};
+    return bl_sheet_begin_steps(sheet, piece, field, &range, sequence, e);
 }
 
 /* Keeps the first damage for the message and lets drawing go on. Other errors are the caller's. */
@@ -329,7 +336,22 @@ void bl_sheet_append_title(const struct bl_sheet *s, struct bl_buffer *out)
         bl_buffer_printf(out, ", epoch %" PRId64, s->subject.epoch);
 }
 
-/* The summary is such as "3 sequences, 960 of 1,000 steps, 40 of padding" or "300 of 400 steps, in 2 pieces". */
+void bl_sheet_append_fill(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
+{
+    const struct bl_field *field = &s->view->manifest.format.fields.field[p->field];
+    char a[BL_PLURAL_SIZE];
+    if (s->subject.block >= 0)
+        bl_buffer_printf(out, "%s of ", bl_text_count(a, p->own_steps));
+    if (s->subject.block < 0 && !p->own_steps)
+        bl_buffer_text(out, "no steps");
+    else
+        bl_text_append_plural(out, s->subject.block < 0 ? p->own_steps : field->capacity, "step");
+    for (int i = 0; i < field->rank; i++)
+        bl_buffer_printf(out, "%s%" PRId64 "%s", i ? ", " : " of [", field->shape[i], i + 1 < field->rank ? "" : "]");
+}
+
+/* The summary is such as "3 sequences, 960 of 1,000 steps, 40 of padding" or "300 of 400 steps, in 2 pieces", and then
+ * "; text: 61 of 80 steps" for each own field. */
 void bl_sheet_append_summary(const struct bl_sheet *s, struct bl_buffer *out)
 {
     int64_t steps = 0, failed = 0;
@@ -353,6 +375,12 @@ void bl_sheet_append_summary(const struct bl_sheet *s, struct bl_buffer *out)
                          bl_text_count(a, s->steps - steps));
     if (failed)
         bl_buffer_printf(out, ", %" PRId64 " failed while packing", failed);
+    for (int i = 0; i < s->texts; i++) {
+        if (!s->passages[i].own)
+            continue;
+        bl_buffer_printf(out, "; %s: ", s->view->manifest.format.fields.field[s->passages[i].field].name);
+        bl_sheet_append_fill(s, &s->passages[i], out);
+    }
 }
 
 void bl_sheet_append_label(const struct bl_sheet *s, const struct bl_sheet_piece *piece, struct bl_buffer *out)
@@ -361,4 +389,33 @@ void bl_sheet_append_label(const struct bl_sheet *s, const struct bl_sheet_piece
         bl_buffer_printf(out, "block %" PRId64 " at %" PRId64, piece->block, piece->block_start);
     else
         bl_buffer_text(out, piece->id);
+}
+
+void bl_sheet_append_state(const struct bl_sheet *s, const struct bl_passages *p, size_t piece, struct bl_buffer *out)
+{
+    bl_buffer_text(out, ", ");
+    if (!p->own)
+        bl_buffer_printf(out, "from step %" PRId64, s->piece[piece].start);
+    else if (p->own[piece])
+        bl_text_append_plural(out, p->own[piece], "step");
+    else
+        bl_buffer_text(out, "no steps");
+    bl_buffer_text(out, s->piece[piece].failed ? ": failed while packing" : p->damaged[piece] ? ": damaged" : "");
+}
+
+/* Own steps lie beside the first step of their sequence. */
+size_t bl_sheet_passages_pieces(const struct bl_sheet *s, const struct bl_passages *p)
+{
+    const size_t most = s->subject.block < 0 ? 1 : s->subject.is_brief ? BL_SHEET_BRIEF : s->pieces;
+    return p->own && most < s->pieces ? most : s->pieces;
+}
+
+bool bl_sheet_piece_is_damaged(const struct bl_sheet *s, size_t piece)
+{
+    bool is_damaged = false;
+    for (int l = 0; l < s->lanes; l++)
+        is_damaged |= s->lane[l].damaged[piece];
+    for (int i = 0; i < s->texts; i++)
+        is_damaged |= s->passages[i].own && s->passages[i].damaged[piece];
+    return is_damaged;
 }

@@ -25,6 +25,7 @@
 struct bl_sheet_piece {
     int64_t start, end; /* steps of the axis */
     int64_t row;
+    int64_t number;               /* of the piece in the index */
     int64_t source_start, length; /* its first step within the sequence; steps that this has */
     int64_t block, block_start;   /* where the plan has it */
     bool failed;                  /* while packing: its steps are zeros */
@@ -74,7 +75,7 @@ struct bl_sheet_subject {
     int64_t row;   /* of the sequence */
     int field;     /* -1: all of them */
     int64_t epoch;
-    bool without_texts;
+    bool is_brief;         /* without the texts of tokens, and with the beginnings of own texts */
     const char *mask;      /* the field whose steps shade tokens; NULL: one of the usual name, if there is one */
     const char *tokenizer; /* file; NULL: ids are decoded only if they are bytes */
     const struct bl_cancel *cancel;
@@ -96,9 +97,11 @@ struct bl_sheet {
     int cell_width;
     struct bl_lane lane[2 * BL_FIELDS_MAX];
     int lanes;
-    struct bl_passages passages[BL_FIELDS_MAX]; /* of fields with tokens */
+    struct bl_passages passages[BL_FIELDS_MAX]; /* of fields with tokens, then of fields with steps of their own */
     int texts;
-    struct bl_error damage; /* the first that was found; code 0: none */
+    bool suits;               /* the tokenizer of the subject suits a field */
+    struct bl_error unsuited; /* why it does not suit a field, of other ids than bytes if there are some */
+    struct bl_error damage;   /* the first that was found; code 0: none */
 };
 
 /* Reads and draws. BL_EUSAGE: there is no such block, epoch or mask; or the sequence is not stored. Damaged steps are
@@ -129,6 +132,23 @@ void bl_sheet_append_summary(const struct bl_sheet *sheet, struct bl_buffer *out
 /* Appends what a piece is called on the axis: its id, or the block that has it. */
 void bl_sheet_append_label(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, struct bl_buffer *out);
 
+/* Appends what follows the label of a piece above its text: its first step on the axis, or the number of its own
+ * steps; and whether it failed, or is damaged. */
+void bl_sheet_append_state(const struct bl_sheet *sheet, const struct bl_passages *passages, size_t piece,
+                           struct bl_buffer *out);
+
+/* Appends how many own steps the sheet has of a field, "61 of 80 steps of [24]": those of the block, and its capacity.
+ */
+void bl_sheet_append_fill(const struct bl_sheet *sheet, const struct bl_passages *passages, struct bl_buffer *out);
+
+/* Returns how many pieces have passages of a field: all, but of the own steps of a sequence only the first, and those
+ * of a brief sheet at most BL_SHEET_BRIEF. */
+enum { BL_SHEET_BRIEF = 20 };
+size_t bl_sheet_passages_pieces(const struct bl_sheet *sheet, const struct bl_passages *passages);
+
+/* Returns whether a lane, or the own steps of a field, are damaged in a piece. */
+bool bl_sheet_piece_is_damaged(const struct bl_sheet *sheet, size_t piece);
+
 /* The field of a lane. */
 const struct bl_field *bl_sheet_field(const struct bl_sheet *sheet, const struct bl_lane *lane);
 
@@ -147,6 +167,16 @@ int bl_sheet_find_spans(struct bl_sheet *sheet, struct bl_error *e);
  * are not stored. */
 int bl_sheet_begin_piece(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
                          struct bl_stored_sequence *sequence, struct bl_error *e);
+
+/* The same for some steps of the row of a piece. */
+int bl_sheet_begin_steps(const struct bl_sheet *sheet, const struct bl_sheet_piece *piece, int field,
+                         const struct bl_step_range *range, struct bl_stored_sequence *sequence, struct bl_error *e);
+
+/* Opens the tokenizer that decodes the ids of a field, for the next passages. *out: NULL if it is not known. */
+int bl_sheet_open_tokenizer(struct bl_sheet *sheet, int field, struct bl_detokenizer **out, struct bl_error *e);
+
+/* Reads the passages of fields with steps of their own, after those of tokens. */
+int bl_sheet_read_own(struct bl_sheet *sheet, struct bl_error *e);
 
 /* Whether the code and error of a read are of damage, which then is noted, once, and *e is cleared. */
 bool bl_sheet_note_damage(struct bl_sheet *sheet, int code, struct bl_error *e);

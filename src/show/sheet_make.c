@@ -23,7 +23,8 @@ static bool sheet_has_pictures(const struct bl_sheet *s)
     for (int f = 0; f < fields->count; f++) {
         /* Sound of one sample a step has no pictures, whatever its shape. */
         bool is_wanted = s->subject.field < 0 || s->subject.field == f;
-        if (is_wanted && !bl_manifest_sample_rate(&s->view->manifest, f) && bl_png_can_encode(&fields->field[f]))
+        if (is_wanted && !fields->field[f].own && !bl_manifest_sample_rate(&s->view->manifest, f) &&
+            bl_png_can_encode(&fields->field[f]))
             return true;
     }
     return false;
@@ -256,7 +257,8 @@ static int sheet_draw_lanes(struct bl_sheet *s, struct bl_error *e)
     int code = BL_OK;
     for (int f = 0; f < fields->count && !code; f++) {
         const struct bl_field *field = &fields->field[f];
-        if (s->subject.field >= 0 && s->subject.field != f)
+        /* Own steps do not lie on the axis: sheet_own.c. */
+        if (field->own || (s->subject.field >= 0 && s->subject.field != f))
             continue;
         /* Sound by its rate, sound in parts, images, vectors, and single values, in this order. */
         if (bl_manifest_sample_rate(&s->view->manifest, f)) {
@@ -304,7 +306,7 @@ static int mask_find(const struct bl_sheet *s, int *found, struct bl_error *e)
     *found = -1;
     for (size_t u = 0; u < (named ? 1 : sizeof usual / sizeof *usual) && *found < 0; u++) {
         for (int f = 0; f < fields->count; f++) {
-            if (bl_element_is_integer(&fields->field[f]) &&
+            if (bl_element_is_integer(&fields->field[f]) && !fields->field[f].own &&
                 strcmp(fields->field[f].name, named ? named : usual[u]) == 0)
                 *found = f;
         }
@@ -365,18 +367,36 @@ static int reading_add_all(struct reading *r, struct bl_error *e)
     return code;
 }
 
+/* Different fields may have different tokenizers: that of the subject must suit one of them. Ids that are bytes need
+ * none. */
+int bl_sheet_open_tokenizer(struct bl_sheet *s, int f, struct bl_detokenizer **out, struct bl_error *e)
+{
+    const struct bl_manifest *m = &s->view->manifest;
+    const char *path = s->subject.tokenizer;
+    const bool is_bytes = bl_field_tokenizer_is_bytes(m, f);
+    int code = BL_EUSAGE;
+    *out = NULL;
+    if (path) {
+        code = bl_field_tokenizer_open(m, f, path, out, e);
+        s->suits |= !code;
+    }
+    if (code != BL_EUSAGE)
+        return code;
+    if (path && (!s->unsuited.code || !is_bytes))
+        s->unsuited = *e;
+    bl_error_clear(e);
+    return is_bytes ? bl_field_tokenizer_open(m, f, NULL, out, e) : BL_OK;
+}
+
 /* Reads the text of field f. mask: the field that shades, or -1. s frees the passages, also after errors. */
 static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
 {
-    const struct bl_manifest *m = &s->view->manifest;
-    const struct bl_field *field = m->format.fields.field;
+    const struct bl_field *field = s->view->manifest.format.fields.field;
     struct bl_passages *passages = &s->passages[s->texts++];
     *passages = (struct bl_passages){.field = f};
     struct reading r = {.sheet = s, .passages = passages, .mask = mask};
-    int code = BL_OK;
-    passages->is_text = s->subject.tokenizer || bl_field_tokenizer_is_bytes(m, f);
-    if (passages->is_text)
-        code = bl_field_tokenizer_open(m, f, s->subject.tokenizer, &r.detokenizer, e);
+    int code = bl_sheet_open_tokenizer(s, f, &r.detokenizer, e);
+    passages->is_ids = !r.detokenizer;
     if (code)
         return code;
     /* A field such as "labels" has ids and -100; a mask has 0 and 1. */
@@ -391,22 +411,27 @@ static int text_read(struct bl_sheet *s, int f, int mask, struct bl_error *e)
     return code;
 }
 
-/* Reads the fields of tokens. BL_EUSAGE: the tokenizer or the mask does not suit them, or there is no such field. */
+/* Reads the fields of tokens, and own fields. BL_EUSAGE: the tokenizer or the mask does not suit them, or there is no
+ * such field. */
 static int sheet_read_texts(struct bl_sheet *s, struct bl_error *e)
 {
     const struct bl_manifest *m = &s->view->manifest;
     int mask;
     int code = mask_find(s, &mask, e);
-    for (int f = 0; f < m->format.fields.count && !code; f++) {
-        bool is_wanted = s->subject.field < 0 || s->subject.field == f;
+    for (int f = 0; f < m->format.fields.count && !code && !s->subject.is_brief; f++) {
+        bool is_wanted = (s->subject.field < 0 || s->subject.field == f) && !m->format.fields.field[f].own;
         if (is_wanted && bl_element_is_integer(&m->format.fields.field[f]) && bl_field_tokenizer_has_ids(m, f))
             code = text_read(s, f, mask, e);
     }
-    if (!code && s->subject.tokenizer && !s->texts)
-        code = bl_error_set(e, BL_EUSAGE, "--tokenizer: %s has no field of tokens", s->view->dir);
     if (!code && s->subject.mask && !s->texts)
         code = bl_error_set(e, BL_EUSAGE, "--mask: %s has no field of tokens", s->view->dir);
-    return code;
+    if (!code)
+        code = bl_sheet_read_own(s, e);
+    if (code || !s->subject.tokenizer || s->suits)
+        return code;
+    if (s->unsuited.code)
+        return bl_error_pass(e, BL_EUSAGE, &s->unsuited);
+    return bl_error_set(e, BL_EUSAGE, "--tokenizer: %s has no field of tokens", s->view->dir);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */
@@ -428,7 +453,7 @@ int bl_sheet_make(struct bl_sheet *s, struct bl_view *view, const struct bl_shee
     s->lines = lines < s->lines ? (int)lines : s->lines;
     s->drawn = s->lines * s->line_steps < s->steps ? s->lines * s->line_steps : s->steps;
     code = bl_sheet_find_spans(s, e);
-    if (!code && !subject->without_texts)
+    if (!code)
         code = sheet_read_texts(s, e);
     return code ? code : sheet_draw_lanes(s, e);
 }

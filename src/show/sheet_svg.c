@@ -319,7 +319,7 @@ static void svg_append_open(const struct bl_sheet *s, const char *id, const char
 }
 
 /* Appends the style of sheets: the colours for light and dark, and the choice between wide and narrow lines. */
-void bl_sheet_append_style(struct bl_buffer *out)
+static void svg_append_style(struct bl_buffer *out)
 {
     bl_buffer_text(out, ".sheet{font:12px sans-serif;max-width:100%;height:auto}.sheet text{fill:" BL_STYLE_INK "}\n"
                         ".sheet .e{text-anchor:end}.sheet .s{font-size:10px}\n"
@@ -399,18 +399,24 @@ static void svg_append_passages(const struct bl_sheet *s, const struct bl_passag
                                         .end = svg_end_text_line,
                                         .to = &text,
                                         .columns = TEXT_COLUMNS};
+    if (p->own) {
+        text.y += TEXT_LINE + 10;
+        bl_buffer_printf(out, "<text class=\"h\" x=\"%d\" y=\"%d\">", BL_SHEET_MARGIN, text.y);
+        bl_xml_append_text(out, s->view->manifest.format.fields.field[p->field].name);
+        bl_buffer_text(out, ": ");
+        bl_sheet_append_fill(s, p, out);
+        bl_buffer_text(out, "</text>\n");
+    }
     /* Each piece has a heading with the colour of its bar. */
-    for (size_t i = 0; i < s->pieces; i++) {
+    for (size_t i = 0; i < bl_sheet_passages_pieces(s, p); i++) {
         text.y += TEXT_LINE + 6;
         bl_buffer_printf(out,
                          "<rect x=\"%d\" y=\"%d\" width=\"8\" height=\"8\" fill=\"#%06" PRIx32
                          "\"/><text class=\"h\" x=\"%d\" y=\"%d\">",
                          BL_SHEET_MARGIN, text.y - 9, bl_style_colour(i), BL_SHEET_MARGIN + 12, text.y);
         append_piece_label(s, &s->piece[i], out);
-        bl_buffer_printf(out, ", from step %" PRId64 "%s</text>\n", s->piece[i].start,
-                         s->piece[i].failed ? ": failed while packing"
-                         : p->damaged[i]    ? ": damaged"
-                                            : "");
+        bl_sheet_append_state(s, p, i, out);
+        bl_buffer_text(out, "</text>\n");
         bl_text_lines_put(&lines, p, i);
     }
     *y = text.y;
@@ -426,7 +432,7 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
         svg_append_passages(s, &s->passages[i], &y, &texts);
     svg_append_open(s, "sheet", "sheet", y + BL_SHEET_MARGIN, out);
     bl_buffer_text(out, "<style>\n");
-    bl_sheet_append_style(out);
+    svg_append_style(out);
     /* The paper is a rectangle, as an SVG has no background. */
     bl_buffer_text(out, ".paper{fill:" BL_STYLE_PAPER "}.t{font-size:16px;font-weight:bold}.h{font-weight:bold}\n"
                         ".p{font:12px monospace;white-space:pre}.m{text-decoration:underline;font-weight:bold}\n"
@@ -446,21 +452,40 @@ int bl_sheet_append_svg(const struct bl_sheet *s, struct bl_buffer *out, struct 
 
 /* --- page --------------------------------------------------------------------------------------------------------- */
 
-/* Appends the texts of a field, in a section for each piece. Shaded runs are in <mark>. */
+/* A page also has texts. */
+void bl_sheet_append_style(struct bl_buffer *out)
+{
+    svg_append_style(out);
+    bl_buffer_text(out, "section{border-left:6px solid;padding-left:.75rem;margin:1rem 0}\n"
+                        ".text{white-space:pre-wrap;font-family:monospace}\n"
+                        "mark{background:#fde68a;color:" BL_STYLE_INK "}\n");
+}
+
+/* Appends the texts of a field, in a section for each piece. Shaded runs are in <mark>. A report has headings of its
+ * own above them. */
 static void page_append_passages(const struct bl_sheet *s, const struct bl_passages *p, struct bl_buffer *out)
 {
     /* Runs are in the order of the pieces: one pass suffices. */
     size_t run = 0;
-    bl_buffer_text(out, "<h2>");
+    const int heading = s->subject.is_brief ? 4 : 2;
+    bl_buffer_printf(out, "<h%d>", heading);
     bl_xml_append_text(out, s->view->manifest.format.fields.field[p->field].name);
-    bl_buffer_printf(out, "</h2>\n%s", p->is_text ? "" : "<p>Ids: name their tokenizer to see the text.</p>\n");
-    for (size_t i = 0; i < s->pieces; i++) {
-        bl_buffer_printf(out, "<section style=\"border-color:#%06" PRIx32 "\"><h3>", bl_style_colour(i));
+    if (p->own) {
+        bl_buffer_text(out, ": ");
+        bl_sheet_append_fill(s, p, out);
+    }
+    bl_buffer_printf(out, "</h%d>\n%s", heading,
+                     p->is_ids ? "<p>Ids: name their tokenizer to see the text.</p>\n" : "");
+    for (size_t i = 0; i < bl_sheet_passages_pieces(s, p); i++) {
+        bl_buffer_printf(out, "<section style=\"border-color:#%06" PRIx32 "\"><h%d>", bl_style_colour(i), heading + 1);
         append_piece_label(s, &s->piece[i], out);
-        bl_buffer_printf(out, ", from step %" PRId64 "</h3>\n", s->piece[i].start);
-        if (s->piece[i].failed || p->damaged[i]) {
-            bl_buffer_printf(out, "<p><strong>%s</strong></p>\n</section>\n",
-                             p->damaged[i] ? "Damaged: not shown." : "Failed while packing.");
+        bl_sheet_append_state(s, p, i, out);
+        bl_buffer_printf(out, "</h%d>\n", heading + 1);
+        if (s->piece[i].failed || p->damaged[i] || (p->own && !p->own[i])) {
+            bl_buffer_printf(out, "%s</section>\n",
+                             p->damaged[i]        ? "<p><strong>Damaged: not shown.</strong></p>\n"
+                             : s->piece[i].failed ? "<p><strong>Failed while packing.</strong></p>\n"
+                                                  : "");
             continue;
         }
         bl_buffer_text(out, "<p class=\"text\">");
@@ -474,6 +499,10 @@ static void page_append_passages(const struct bl_sheet *s, const struct bl_passa
         }
         bl_buffer_text(out, "</p>\n</section>\n");
     }
+    const size_t shown = bl_sheet_passages_pieces(s, p);
+    char more[BL_PLURAL_SIZE];
+    if (shown < s->pieces && s->subject.block >= 0)
+        bl_buffer_printf(out, "<p>%s more.</p>\n", bl_text_plural(more, (int64_t)(s->pieces - shown), "sequence"));
 }
 
 /* Appends the table of the pieces, which has all that the picture shows, for those who cannot see it. */
@@ -490,16 +519,13 @@ static void page_append_pieces(const struct bl_sheet *s, struct bl_buffer *out)
         bl_page_number(out, p->source_start);
         bl_page_number(out, p->length);
         bl_page_number(out, p->block);
-        /* A piece is damaged if any lane found damage in it. */
-        bool is_damaged = false;
-        for (int l = 0; l < s->lanes; l++)
-            is_damaged |= s->lane[l].damaged[i];
+        const bool is_damaged = bl_sheet_piece_is_damaged(s, i);
         bl_buffer_printf(out, "<td>%s</td></tr>\n", p->failed ? "failed while packing" : is_damaged ? "damaged" : "ok");
     }
     bl_page_end_table(out);
 }
 
-/* Appends the table of the lanes. */
+/* Appends the table of the lanes, and of own fields. */
 static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
 {
     static const char *const what[] = {[BL_LANE_PICTURES] = "pictures",
@@ -521,6 +547,16 @@ static void page_append_lanes(const struct bl_sheet *s, struct bl_buffer *out)
             bl_buffer_printf(out, ", %s not finite", bl_text_plural(steps, lane->strange, "value"));
         bl_buffer_text(out, "</td>");
         bl_page_cell(out, s->view->manifest.made[lane->field]);
+        bl_buffer_text(out, "</tr>\n");
+    }
+    for (int i = 0; i < s->texts; i++) {
+        if (!s->passages[i].own)
+            continue;
+        bl_page_begin_row(out, s->view->manifest.format.fields.field[s->passages[i].field].name);
+        bl_buffer_text(out, "<td>steps of its own</td><td>");
+        bl_sheet_append_fill(s, &s->passages[i], out);
+        bl_buffer_text(out, "</td>");
+        bl_page_cell(out, s->view->manifest.made[s->passages[i].field]);
         bl_buffer_text(out, "</tr>\n");
     }
     bl_page_end_table(out);
@@ -548,9 +584,7 @@ int bl_sheet_append_page(const struct bl_sheet *s, const char *path, struct bl_b
 {
     struct bl_buffer style = {0}, title = {0};
     bl_sheet_append_style(&style);
-    bl_buffer_text(&style, "section{border-left:6px solid;padding-left:.75rem;margin:1rem 0}h3{font-size:1rem}\n"
-                           ".text{white-space:pre-wrap;font-family:monospace}\n"
-                           "mark{background:#fde68a;color:" BL_STYLE_INK "}\n");
+    bl_buffer_text(&style, "h3{font-size:1rem}\n");
     bl_buffer_printf(&title, "%s, ", path);
     bl_sheet_append_title(s, &title);
     int code = bl_buffer_check(&style, e);

@@ -251,29 +251,36 @@ static void text_end(void *to)
         bl_buffer_printf(w->out, "%s\n", w->under.data);
 }
 
-/* Writes the texts of a field, below the label of each piece. */
+/* Writes the texts of a field, below the label of each piece, or the number of its own steps. */
 static void texts_put(struct writer *w, const struct bl_passages *p)
 {
     const struct bl_sheet *s = w->sheet;
     const struct bl_text_lines lines = {
         .begin = text_begin, .put = terminal_put_text, .end = text_end, .to = w, .columns = w->terminal->columns};
-    struct bl_buffer label = {0};
-    for (size_t i = 0; i < s->pieces; i++) {
-        bl_buffer_clear(&label);
-        bl_sheet_append_label(s, &s->piece[i], &label);
+    struct bl_buffer label = {0}, state = {0};
+    if (p->own) {
         bl_buffer_byte(w->out, '\n');
+        name_put(w, s->view->manifest.format.fields.field[p->field].name);
+        bl_buffer_text(w->out, ": ");
+        bl_sheet_append_fill(s, p, w->out);
+        bl_buffer_byte(w->out, '\n');
+    }
+    for (size_t i = 0; i < bl_sheet_passages_pieces(s, p); i++) {
+        bl_buffer_clear(&label);
+        bl_buffer_clear(&state);
+        bl_sheet_append_label(s, &s->piece[i], &label);
+        bl_sheet_append_state(s, p, i, &state);
+        bl_buffer_text(w->out, p->own ? "" : "\n");
         colour_set(w, true, bl_style_colour(i));
         colour_set(w, false, BL_COLOUR_PAPER);
         name_put(w, label.data ? label.data : "");
         colour_end(w);
-        bl_buffer_printf(w->out, ", from step %" PRId64 "%s\n", s->piece[i].start,
-                         s->piece[i].failed ? ": failed while packing"
-                         : p->damaged[i]    ? ": damaged"
-                                            : "");
+        bl_buffer_append(w->out, state.data, state.size);
+        bl_buffer_byte(w->out, '\n');
         bl_text_lines_put(&lines, p, i);
     }
-    w->out->failed |= label.failed;
-    bl_buffer_free(&label);
+    bl_buffer_free_part(&label, w->out);
+    bl_buffer_free_part(&state, w->out);
 }
 
 /* --- all -------------------------------------------------------------------------------------------------------- */
@@ -286,9 +293,7 @@ static void pieces_put(struct writer *w)
     for (size_t i = 0; i < s->pieces; i++) {
         const struct bl_sheet_piece *p = &s->piece[i];
         struct bl_buffer label = {0};
-        bool is_damaged = false;
-        for (int l = 0; l < s->lanes; l++)
-            is_damaged |= s->lane[l].damaged[i];
+        const bool is_damaged = bl_sheet_piece_is_damaged(s, i);
         bl_sheet_append_label(s, p, &label);
         bl_buffer_printf(w->out, "%10" PRId64 " %10" PRId64 "  ", p->start, p->end - p->start);
         name_put(w, label.data ? label.data : "");

@@ -159,8 +159,9 @@ int bl_stored_sequence_begin(struct bl_stored_sequence *s, struct bl_view *view,
     s->end = range->is_given && range->end >= 0 ? range->end : length;
     if ((s->next >= s->end && (range->is_given || !own)) || s->end > length)
         return bl_error_set(e, BL_EUSAGE,
-                            "%s: %s has %" PRId64 " steps, 0..%" PRId64 ": it has no steps %" PRId64 "..%" PRId64 "",
-                            view->dir, known->id, length, length, s->next, s->end);
+                            "%s: %s has %" PRId64 " steps%s%s, 0..%" PRId64 ": it has no steps %" PRId64 "..%" PRId64,
+                            view->dir, known->id, length, own ? " of " : "", own ? fields->field[field].name : "",
+                            length, s->next, s->end);
     if (own)
         return BL_OK;
     if (s->next < begin || s->end > stop)

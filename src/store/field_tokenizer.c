@@ -4,6 +4,7 @@
  * name of the tokenizer, and the checksum of what it does. Ids are decoded only by a tokenizer with the same digest. */
 #include "store/field_tokenizer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checksum.h"
@@ -11,14 +12,15 @@
 #define DIGEST_MARK ", digest "
 
 /* The manifest describes the fields that accompany the tokens, such as loss masks, by the same text. These fields come
- * after the tokens, so that only the first field with the text holds ids. */
+ * after the tokens, so that only the first field with the text holds ids. A field with steps of its own accompanies
+ * nothing. */
 bool bl_field_tokenizer_has_ids(const struct bl_manifest *m, int f)
 {
     const struct bl_field *field = m->format.fields.field;
     if (strcmp(field[f].kind, "text") != 0 || field[f].rank)
         return false;
-    for (int i = 0; i < f; i++) {
-        if (strcmp(field[i].kind, "text") == 0 && strcmp(m->made[i], m->made[f]) == 0)
+    for (int i = 0; i < f && !field[f].own; i++) {
+        if (!field[i].own && strcmp(field[i].kind, "text") == 0 && strcmp(m->made[i], m->made[f]) == 0)
             return false;
     }
     return true;
@@ -39,14 +41,23 @@ bool bl_field_tokenizer_is_bytes(const struct bl_manifest *m, int f)
     return origin && strncmp(origin, bytes, sizeof bytes - 1) == 0;
 }
 
+/* Returns an option of the tokens of field f, as the configuration has it: an own field has options of its own. */
+static const char *tokens_option(const struct bl_manifest *m, int f, const char *option)
+{
+    const struct bl_field *field = &m->format.fields.field[f];
+    char name[BL_FIELD_NAME_MAX + 32];
+    snprintf(name, sizeof name, "field %s %s", field->name, option);
+    return bl_manifest_option(m, field->own ? name : option);
+}
+
 int bl_field_tokenizer_open(const struct bl_manifest *m, int f, const char *path, struct bl_detokenizer **detokenizer,
                             struct bl_error *e)
 {
-    const char *origin = field_origin(m, f), *pattern = bl_manifest_option(m, "pattern");
-    const char *lowercase = bl_manifest_option(m, "lowercase");
+    const char *origin = field_origin(m, f), *pattern = tokens_option(m, f, "pattern");
+    const char *lowercase = tokens_option(m, f, "lowercase");
     const struct bl_tokenizer_options options = {.path = path ? path : "bytes",
                                                  .pattern = *pattern ? pattern : NULL,
-                                                 .special = strcmp(bl_manifest_option(m, "special"), "parse") == 0,
+                                                 .special = strcmp(tokens_option(m, f, "special"), "parse") == 0,
                                                  .lowercase = strcmp(lowercase, "yes") == 0  ? BL_LOWERCASE_YES
                                                               : strcmp(lowercase, "no") == 0 ? BL_LOWERCASE_NO
                                                                                              : BL_LOWERCASE_AUTO};

@@ -554,3 +554,17 @@ END
     submit
     err_has 'bload: out is complete and verified: nothing to submit'
 }
+
+# The job that plans does not list the inputs: the file has the capacities of their own fields.
+test_a_chain_packs_steps_of_their_own() {
+    running_cluster
+    put t.csv 'id,text\na,one\nb,\nc,three\n'
+    put set.yaml 'sources: [clips]\nT: longest\nsize: 16x16\nshard-size: 1K\nattributes: t.csv\nfields:
+  - {name: text, kind: text, column: text, tokenizer: bytes, steps: own, capacity: 8}
+  - {name: patches, path: "{id}.npy", steps: own, capacity: auto, missing: empty}\n'
+    npy b.npy '3, 20'
+    bload pack -q -c set.yaml -o whole
+    submit
+    diff -r whole out
+    grep -q 'bload: field text: at most 5 of 8 steps' out.slurm/logs/plan-*.log
+}

@@ -124,3 +124,41 @@ UNIT_TEST(known_spans)
     }
     free(s.span);
 }
+
+/* What stands above the texts of an own field, of a block and of a sequence. */
+UNIT_TEST(own_steps_have_words)
+{
+    struct bl_view view = {
+        .manifest.format.fields = {
+            .count = 1, .field[0] = {.name = "text", .own = true, .rank = 2, .shape = {3, 4}, .capacity = 1200}}};
+    struct bl_sheet_piece piece[] = {{.start = 5}, {.failed = true}, {0}};
+    struct bl_passages p = {.damaged = (bool[]){false, false, true}, .own = (int32_t[]){1, 0, 1000}, .own_steps = 1001};
+    struct bl_sheet s = {.view = &view, .piece = piece, .pieces = 3};
+    static const char *const block[] = {", 1 step", ", no steps: failed while packing", ", 1,000 steps: damaged"};
+    struct bl_buffer out = {0};
+    for (size_t i = 0; i < COUNT(block); i++) {
+        bl_buffer_clear(&out);
+        bl_sheet_append_state(&s, &p, i, &out);
+        ck_assert_str_eq(out.data, block[i]);
+    }
+    bl_buffer_clear(&out);
+    bl_sheet_append_fill(&s, &p, &out);
+    ck_assert_str_eq(out.data, "1,001 of 1,200 steps of [3, 4]");
+    ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), 3);
+    s.subject.block = -1;
+    p.own_steps = 0;
+    bl_buffer_clear(&out);
+    bl_sheet_append_fill(&s, &p, &out);
+    ck_assert_str_eq(out.data, "no steps of [3, 4]");
+    ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), 1);
+    s = (struct bl_sheet){.pieces = 30, .subject.is_brief = true};
+    ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), BL_SHEET_BRIEF);
+    s = (struct bl_sheet){.view = &view, .piece = piece, .pieces = 3};
+    /* A field of the axis. */
+    p.own = NULL;
+    bl_buffer_clear(&out);
+    bl_sheet_append_state(&s, &p, 0, &out);
+    ck_assert_str_eq(out.data, ", from step 5");
+    ck_assert_uint_eq(bl_sheet_passages_pieces(&s, &p), 3);
+    bl_buffer_free(&out);
+}
