@@ -236,18 +236,22 @@ out:
 
 #define WEIGHT (INT64_C(1) << 33) /* of a full block: the sum over 2^29 such blocks fits in 63 bits */
 
-/* Adds a piece and its amounts. The amounts of one piece lie side by side, since the columns of the table are
- * scattered in memory and a search reads the amounts of a piece many times. */
-static void loads_add_piece(struct bl_loads *l, uint32_t id)
+void bl_loads_measure(const struct bl_loads *l, uint32_t id, uint32_t *amount)
 {
-    uint32_t *amount = l->amount + l->pieces * (size_t)l->kinds;
-    l->id[l->pieces++] = id;
     *amount++ = (uint32_t)bl_lengths_units_of(l->lengths, id);
     for (int c = 0; c < l->needs->count; c++)
         *amount++ = (uint32_t)l->needs->each[c].of[id];
     /* The limit of sequences is one more kind of load, of which each piece has 1. */
     if (l->kinds > 1 + l->needs->count)
         *amount = 1;
+}
+
+/* Adds a piece and its amounts. The amounts of one piece lie side by side, since the columns of the table are
+ * scattered in memory and a search reads the amounts of a piece many times. */
+static void loads_add_piece(struct bl_loads *l, uint32_t id)
+{
+    bl_loads_measure(l, id, l->amount + l->pieces * (size_t)l->kinds);
+    l->id[l->pieces++] = id;
 }
 
 void bl_loads_add(struct bl_loads *l, struct bl_load_block *b, uint32_t piece)
@@ -280,11 +284,12 @@ int bl_loads_open(struct bl_loads *l, struct bl_error *e)
     return code;
 }
 
-/* Reads the blocks from `first` on; pieces without a block come later, by bl_loads_leave. */
-int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
-                  const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e)
+/* Memory for these blocks alone, so that a search can go over a large draft part by part. */
+int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, size_t end,
+                  const struct bl_lengths *lengths, const struct bl_needs *needs, const struct bl_limits *limits,
+                  struct bl_error *e)
 {
-    size_t pieces = lengths->count + 1;
+    size_t pieces = d->first[end] - d->first[first] + 1;
     *l = (struct bl_loads){.lengths = lengths,
                            .needs = needs,
                            .kinds = 1 + needs->count + (limits->sequences < BL_SEQUENCES_MAX),
@@ -299,7 +304,7 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
         l->most.of[1 + needs->count] = limits->sequences;
     for (int k = 0; k < l->kinds; k++)
         l->weight.of[k] = WEIGHT / l->most.of[k];
-    for (size_t b = first; !code && b < d->blocks; b++) {
+    for (size_t b = first; !code && b < end; b++) {
         code = bl_loads_open(l, e);
         for (uint32_t p = d->first[b]; !code && p < d->first[b + 1]; p++) {
             loads_add_piece(l, d->sequence[p]);
@@ -307,13 +312,6 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, co
         }
     }
     return code;
-}
-
-/* Pieces without a block follow those with one, and are counted in l->unplaced. */
-void bl_loads_leave(struct bl_loads *l, uint32_t id)
-{
-    loads_add_piece(l, id);
-    l->unplaced++;
 }
 
 /* Sets the pointers to NULL, so that a second call does no harm. */

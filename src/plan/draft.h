@@ -136,28 +136,28 @@ struct bl_load_block {
 struct bl_loads {
     const struct bl_lengths *lengths;
     const struct bl_needs *needs;
-    int kinds;                   /* of load */
-    struct bl_load most;         /* of a block */
-    struct bl_load weight;       /* of one unit too many: all kinds count alike, as a part of what a block has */
-    uint32_t *id;                /* [pieces] */
-    uint32_t *next;              /* [pieces] the next piece of the same block */
-    uint32_t *amount;            /* [pieces][kinds] what each piece has */
-    size_t pieces;               /* those with a block come first */
-    size_t unplaced;             /* of these: without a block */
+    int kinds;             /* of load */
+    struct bl_load most;   /* of a block */
+    struct bl_load weight; /* of one unit too many: all kinds count alike, as a part of what a block has */
+    uint32_t *id;          /* [pieces] */
+    uint32_t *next;        /* [pieces] the next piece of the same block */
+    uint32_t *amount;      /* [pieces][kinds] what each piece has */
+    size_t pieces;
     struct bl_load_block *block; /* [blocks] */
     size_t blocks, capacity;
     struct bl_random random;
     int64_t work; /* operations done */
 };
 
-/* Makes the loads of the blocks of a draft from `first` on, which may be too much. Free it in any case. BL_EFAIL, here
+/* Makes the loads of the blocks first .. end - 1 of a draft, which may be too much. Free it in any case. BL_EFAIL, here
  * and below: out of memory. */
-int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, const struct bl_lengths *lengths,
-                  const struct bl_needs *needs, const struct bl_limits *limits, struct bl_error *e);
+int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, size_t end,
+                  const struct bl_lengths *lengths, const struct bl_needs *needs, const struct bl_limits *limits,
+                  struct bl_error *e);
 void bl_loads_free(struct bl_loads *l);
 
-/* Adds a piece without a block. All pieces together are at most those of the lengths. */
-void bl_loads_leave(struct bl_loads *l, uint32_t id);
+/* Writes what a sequence has of each kind of load. amount: [l->kinds] */
+void bl_loads_measure(const struct bl_loads *l, uint32_t id, uint32_t *amount);
 
 /* Lets pieces that have the same of everything change places at random. */
 int bl_loads_shuffle_equal(struct bl_loads *l, struct bl_error *e);

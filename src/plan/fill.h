@@ -10,6 +10,7 @@
 #include "plan/needs.h"
 #include "plan/order.h"
 #include "plan/plan.h"
+#include "plan/pool.h"
 #include "plan/strategy.h"
 
 /* --- subproblems -------------------------------------------------------------------------------------------------- */
@@ -24,6 +25,7 @@ struct bl_subproblem {
     bool by_sequence;             /* for the optimal fill: best fit by sequence, without histogram and patterns */
     const struct bl_needs *needs; /* of all pieces; NULL: blocks are limited by steps and sequences alone */
     struct bl_draft kept;         /* with needs: blocks that keep to the maxima, the same for every seed */
+    struct bl_pool_manner manner; /* with needs: how blocks are filled; zeros: not chosen */
 };
 
 struct bl_subproblems {

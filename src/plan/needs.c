@@ -142,7 +142,7 @@ static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t
             return bl_error_set(e, BL_EUSAGE, "sequence %zu alone has %.15g %s: more than --max-column %s=%.15g",
                                 sequence, value, c->name, c->name, c->max);
         n->is_exact &= units_are_whole(value * units);
-        n->of[i] = units_round_up(value * units);
+        n->of[i] = (int32_t)units_round_up(value * units);
     }
     n->most = n->most ? n->most : 1; /* 0 only if no piece needs anything; lengths are at least 1 */
     return BL_OK;
@@ -167,16 +167,18 @@ void bl_needs_free(struct bl_needs *needs)
     *needs = (struct bl_needs){0};
 }
 
-/* The index of *lengths stays, so the result has the same subset of the pieces. */
-struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_lengths *lengths)
+/* Needs are kept in 32 bits and lengths in 64, so the units are copied, in the order of the index. */
+int bl_needs_lengths(struct bl_lengths *by_column, int64_t **units, const struct bl_need *need,
+                     const struct bl_lengths *lengths, struct bl_error *e)
 {
-    struct bl_lengths by_column = *lengths;
-    by_column.length = need->of;
+    *units = malloc((lengths->count + 1) * sizeof **units);
+    if (!*units)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < lengths->count; i++)
+        (*units)[i] = need->of[bl_lengths_id(lengths, i)];
     /* Units from 1 to the maximum are in range; a unit is one step of these lengths. */
-    by_column.shortest = 1;
-    by_column.longest = by_column.cap = need->most;
-    by_column.unit = 1;
-    return by_column;
+    *by_column = (struct bl_lengths){*units, NULL, lengths->count, 1, need->most, 1, need->most};
+    return BL_OK;
 }
 
 int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *lengths)

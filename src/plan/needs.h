@@ -55,7 +55,7 @@ int64_t bl_cost_block(const struct bl_cost *cost, const uint32_t *piece, size_t 
 /* A need is what each piece takes of a column of --max-column, in whole units that add up alike on every machine. */
 
 struct bl_need {
-    int64_t *of;   /* [pieces] units, rounded up, at most `most`; 0 for pieces that are not planned */
+    int32_t *of;   /* [pieces] units, rounded up, at most `most`; 0 for pieces that are not planned */
     int64_t most;  /* units in a block, rounded down: 1 to BL_T_MAX */
     bool is_exact; /* nothing was rounded */
 };
@@ -73,9 +73,11 @@ int bl_needs_make(struct bl_needs *needs, const struct bl_pieces *pieces, const 
                   const struct bl_plan_columns *columns, struct bl_error *e);
 void bl_needs_free(struct bl_needs *needs);
 
-/* Returns the same pieces with what they need of a column in the place of their lengths, so that the searches for
- * blocks pack the column. Pieces that need nothing of it are out of range. The result points into *need. */
-struct bl_lengths bl_needs_lengths(const struct bl_need *need, const struct bl_lengths *lengths);
+/* Sets *by_column to the same pieces with what they need of a column in the place of their lengths, so that the
+ * searches for blocks pack the column. Pieces that need nothing of it are out of range. *units: [lengths->count], the
+ * array that *by_column refers to; the caller frees it. BL_EFAIL: out of memory. */
+int bl_needs_lengths(struct bl_lengths *by_column, int64_t **units, const struct bl_need *need,
+                     const struct bl_lengths *lengths, struct bl_error *e);
 
 /* Returns a proven lower bound on the blocks: the sum of a column by its maximum, rounded up. */
 int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *lengths);

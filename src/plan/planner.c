@@ -1,8 +1,8 @@
 /* Makes plans from lengths. What does not depend on the seed is done once: T (options.c), the pieces (strategy.c),
- * their groups (fill.c), a proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c), mostly
- * patterns (search*.c). For every seed the fill drafts blocks (draft.c) and draws which sequences share them
- * (drawing.c, exchange.c); their number is adapted to the ranks (order.c), their costs are levelled (level.c), and they
- * are ordered and dealt to the ranks (order.c).
+ * their groups (fill.c), a proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c): mostly
+ * patterns (search*.c), or blocks under several maxima (pool_fill.c). For every seed the fill drafts blocks (draft.c)
+ * and draws which sequences share them (drawing.c, exchange.c); their number is adapted to the ranks (order.c), their
+ * costs are levelled (level.c), and they are ordered and dealt to the ranks (order.c).
  *
  * A command with several epochs calls bl_planner_make once and bl_planner_draw for each epoch, so the search, which may
  * take seconds, is not repeated. */

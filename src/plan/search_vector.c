@@ -2,16 +2,17 @@
  * drafts them for a seed.
  *
  * Example: blocks of 100 steps and --max-column images=8. Sequences of 50 steps with 8 images, and of 50 steps with
- * none, fit two by two only if they are mixed. A search for steps alone does not see that, so the search begins with
- * blocks that suit one maximum and exchanges sequences between them. */
+ * none, fit two by two only if they are mixed. A search for steps alone does not see that, so blocks are filled from a
+ * pool (pool_fill.c) under all maxima; then trades of sequences between blocks do without some of the blocks. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sort.h"
 #include "plan/histogram.h"
 #include "plan/draft.h"
 #include "plan/fill.h"
 #include "plan/exchange.h"
+#include "plan/pool.h"
 
 /* --- bound -------------------------------------------------------------------------------------------------------- */
 
@@ -19,18 +20,40 @@
 
 enum { SHARES = 1 << 19 }; /* parts of a maximum: a block has 2^20 of both, as many distinct lengths as fills take */
 
+/* The kinds of load in this file: 0 for units, 1 and so on for the columns. */
+
+/* Returns what a piece has of a kind. */
+static int64_t piece_amount(const struct bl_subproblem *s, size_t i, int kind)
+{
+    size_t id = bl_lengths_id(&s->lengths, i);
+    return kind ? s->needs->each[kind - 1].of[id] : bl_lengths_units_of(&s->lengths, id);
+}
+
+/* Returns what a block may have of a kind. */
+static int64_t kind_most(const struct bl_subproblem *s, const struct bl_limits *limits, int kind)
+{
+    return kind ? s->needs->each[kind - 1].most : limits->T;
+}
+
+/* Returns how many blocks all pieces fill with a kind. */
+static double kind_blocks(const struct bl_subproblem *s, const struct bl_limits *limits, int kind)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->lengths.count; i++)
+        sum += bl_lengths_has(&s->lengths, i) ? (double)piece_amount(s, i, kind) : 0;
+    return sum / (double)kind_most(s, limits, kind);
+}
+
 /* Returns the sum of two kinds of load for every piece, in SHARES, rounded down so that the bound stays valid. The
  * caller frees it. NULL: out of memory. */
-static int64_t *loads_add_shares(const struct bl_loads *l)
+static int64_t *pieces_add_shares(const struct bl_subproblem *s, const struct bl_limits *limits)
 {
     int kind[2] = {0, 0};
-    int64_t *sum = calloc(l->pieces + 1, sizeof *sum);
+    int64_t *sum = calloc(s->lengths.count + 1, sizeof *sum);
     /* The two kinds that fill the most blocks prove the most. */
     double most[2] = {-1, -1};
-    for (int k = 0; k < l->kinds; k++) {
-        double blocks = 0;
-        for (uint32_t p = 0; p < l->pieces; p++)
-            blocks += (double)bl_loads_piece(l, p, k) / (double)l->most.of[k];
+    for (int k = 0; k <= s->needs->count; k++) {
+        double blocks = kind_blocks(s, limits, k);
         int place = blocks > most[0] ? 0 : 1;
         if (place == 0) {
             kind[1] = kind[0];
@@ -41,21 +64,26 @@ static int64_t *loads_add_shares(const struct bl_loads *l)
             most[place] = blocks;
         }
     }
-    for (uint32_t p = 0; sum && p < l->pieces; p++)
-        for (int i = 0; i < 2; i++)
-            sum[p] += bl_loads_piece(l, p, kind[i]) * SHARES / l->most.of[kind[i]];
+    for (int k = 0; sum && k < 2; k++) {
+        /* A need that was rounded up may be one unit less, and its maximum one more. */
+        int64_t rounded = kind[k] && !s->needs->each[kind[k] - 1].is_exact;
+        for (size_t i = 0; i < s->lengths.count; i++)
+            if (bl_lengths_has(&s->lengths, i) && piece_amount(s, i, kind[k]) > rounded)
+                sum[i] += (piece_amount(s, i, kind[k]) - rounded) * SHARES / (kind_most(s, limits, kind[k]) + rounded);
+    }
     return sum;
 }
 
 /* Raises *bound, in blocks, if the sums of two kinds of load prove more. Each kind counts as its share of the maximum,
  * so a block holds sums up to 2. This bound sees what no maximum alone shows: sequences that have much of one kind
- * where they have little of the other. l: the load of every piece; the blocks do not count. BL_EFAIL: out of memory. */
-static int bound_vector(int64_t *bound, const struct bl_loads *l, const struct bl_limits *limits, struct bl_error *e)
+ * where they have little of the other. BL_EFAIL: out of memory. */
+static int bound_vector(int64_t *bound, const struct bl_subproblem *of, const struct bl_limits *limits,
+                        struct bl_error *e)
 {
-    int64_t *sum = loads_add_shares(l), raised = 0;
+    int64_t *sum = pieces_add_shares(of, limits), raised = 0;
     struct bl_limits both = *limits;
     both.T = 2 * SHARES;
-    struct bl_subproblem s = {.lengths = {sum, NULL, l->pieces, 1, both.T, 1, both.T}};
+    struct bl_subproblem s = {.lengths = {sum, NULL, of->lengths.count, 1, both.T, 1, both.T}};
     int code = sum ? bl_histogram_make(&s.h, &s.lengths, e) : bl_error_memory(e);
     if (!code && s.h.distinct) {
         raised = bl_bound_blocks(&s.h, both.T);
@@ -69,16 +97,13 @@ static int bound_vector(int64_t *bound, const struct bl_loads *l, const struct b
 
 /* --- search ------------------------------------------------------------------------------------------------------- */
 
-/* The search begins with blocks that suit one of the maxima, and moves sequences between them. */
+/* The search takes blocks away, and moves sequences between the others until these keep to their maxima. */
 
 enum {
-    PARTNERS = 8,    /* blocks that a block over a maximum trades with in a round */
-    STALE = 30,      /* rounds without gain after which the trades end */
-    SCANNED = 4096,  /* blocks in which room for one sequence is looked for, */
-    SCANS = 1 << 27, /* and in all: many sequences try fewer blocks each */
-    GUESSES = 64,    /* candidates for a block to go into, and for a sequence to take out */
-    PLENTY = 8,      /* sequences that a mean block has room for in the end, from which small ones are spread */
-    FAILURES = 30,   /* blocks that cannot be dissolved, after which the search ends */
+    PARTNERS = 8,  /* blocks that a block over a maximum trades with in a round */
+    STALE = 30,    /* rounds without gain after which the trades end */
+    GUESSES = 64,  /* candidates for a block to go into */
+    FAILURES = 30, /* blocks that cannot be dissolved, after which the search ends */
 };
 
 /* Returns by how much a block exceeds its maxima, all kinds together; 0: it keeps to them. */
@@ -122,7 +147,7 @@ static bool loads_relieve(struct bl_loads *l, int64_t work)
     return false;
 }
 
-/* --- sequences that find no room -------------------------------------------------------------------------------- */
+/* --- doing without a block -------------------------------------------------------------------------------------- */
 
 /* Returns the load of block b with one more piece. */
 static struct bl_load load_with(const struct bl_loads *l, size_t b, uint32_t piece)
@@ -132,119 +157,6 @@ static struct bl_load load_with(const struct bl_loads *l, size_t b, uint32_t pie
         load.of[k] += bl_loads_piece(l, piece, k);
     return load;
 }
-
-/* Returns which blocks suit a piece: 1 for the fullest, or -1 for the emptiest, if a mean block has room for PLENTY
- * more of them in the end. Small pieces are then spread, and large ones still find room. all: the load of all
- * pieces. */
-static int piece_preference(const struct bl_loads *l, uint32_t piece, const struct bl_load *all)
-{
-    for (int k = 0; k < l->kinds; k++) {
-        double own = (double)bl_loads_piece(l, piece, k), room = (double)l->most.of[k] * (double)l->blocks;
-        if (own > 0 && room - (double)all->of[k] < PLENTY * own * (double)l->blocks)
-            return 1;
-    }
-    return -1;
-}
-
-/* Returns the block that suits a piece best, of `scanned` neighbouring blocks from a random one on; SIZE_MAX: it fits
- * into none of them. */
-static size_t loads_find_room(struct bl_loads *l, uint32_t piece, const struct bl_load *all, size_t scanned)
-{
-    size_t best = SIZE_MAX;
-    scanned = l->blocks < scanned ? l->blocks : scanned;
-    size_t first = l->blocks ? bl_random_below(&l->random, l->blocks) : 0;
-    int64_t most = INT64_MIN;
-    int preference = piece_preference(l, piece, all);
-    for (size_t i = 0; i < scanned; i++) {
-        size_t b = (first + i) % l->blocks;
-        struct bl_load load = load_with(l, b, piece);
-        int64_t suits = 0;
-        for (int k = 0; k < l->kinds; k++)
-            if (load.of[k] > l->block[b].load.of[k])
-                suits += preference * load.of[k] * l->weight.of[k] / l->kinds;
-        if (suits > most && !bl_loads_excess(l, &load, 1)) {
-            most = suits;
-            best = b;
-        }
-    }
-    l->work += (int64_t)scanned * l->kinds;
-    return best;
-}
-
-/* Takes a piece out of a block and returns it: the one that leaves the least excess, and of several the smallest. It
- * looks at pieces until GUESSES of them lessen the excess. */
-static uint32_t block_take(struct bl_loads *l, struct bl_load_block *block)
-{
-    uint32_t best = block->head;
-    int64_t least = INT64_MAX, smallest = INT64_MAX, before = bl_loads_excess(l, &block->load, INT64_MAX);
-    int useful = 0;
-    for (uint32_t p = block->head; p != BL_LOADS_NONE && useful < GUESSES; p = l->next[p]) {
-        struct bl_load load = block->load, own = {{0}};
-        for (int k = 0; k < l->kinds; k++) {
-            own.of[k] = bl_loads_piece(l, p, k);
-            load.of[k] -= own.of[k];
-        }
-        int64_t excess = bl_loads_excess(l, &load, INT64_MAX), size = bl_loads_fullness(l, &own);
-        useful += excess < before;
-        if (excess < least || (excess == least && size < smallest)) {
-            least = excess;
-            smallest = size;
-            best = p;
-        }
-    }
-    bl_loads_remove(l, block, best);
-    return best;
-}
-
-/* Puts pieces that are in no block where there is room, or into new blocks, the largest first. *piece: indices, which
- * are overwritten. BL_EFAIL: out of memory. */
-static int loads_place(struct bl_loads *l, uint64_t *piece, size_t count, struct bl_error *e)
-{
-    int code = BL_OK;
-    size_t scanned = count > SCANS / SCANNED ? SCANS / count + GUESSES : SCANNED;
-    struct bl_load all = {{0}};
-    for (uint32_t p = 0; p < l->pieces; p++)
-        for (int k = 0; k < l->kinds; k++)
-            all.of[k] += bl_loads_piece(l, p, k);
-    /* The upper half of a word is the inverted fullness, so that ascending order puts the largest first. */
-    for (size_t i = 0; i < count; i++) {
-        struct bl_load own;
-        for (int k = 0; k < l->kinds; k++)
-            own.of[k] = bl_loads_piece(l, (uint32_t)piece[i], k);
-        piece[i] |= ~(uint64_t)(bl_loads_fullness(l, &own) >> 2) << 32;
-    }
-    bl_sort_u64(piece, count, 32);
-    for (size_t i = 0; !code && i < count; i++) {
-        size_t b = loads_find_room(l, (uint32_t)piece[i], &all, scanned);
-        if (b == SIZE_MAX) {
-            code = bl_loads_open(l, e);
-            b = l->blocks - 1;
-        }
-        if (!code)
-            bl_loads_add(l, &l->block[b], (uint32_t)piece[i]);
-    }
-    return code;
-}
-
-/* Takes out pieces until every block keeps to its maxima, and places these and the pieces that had no block. BL_EFAIL:
- * out of memory. */
-static int loads_evict(struct bl_loads *l, struct bl_error *e)
-{
-    size_t count = 0;
-    uint64_t *piece = malloc((l->pieces + 1) * sizeof *piece);
-    if (!piece)
-        return bl_error_memory(e);
-    for (; l->unplaced; l->unplaced--)
-        piece[count++] = l->pieces - l->unplaced;
-    for (size_t b = 0; b < l->blocks; b++)
-        while (block_excess(l, b) > 0)
-            piece[count++] = block_take(l, &l->block[b]);
-    int code = loads_place(l, piece, count, e);
-    free(piece);
-    return code;
-}
-
-/* --- doing without a block -------------------------------------------------------------------------------------- */
 
 /* A copy of the blocks, to which a failed search returns. */
 struct saved {
@@ -325,96 +237,230 @@ static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct
     return code;
 }
 
+/* --- parts of a draft --------------------------------------------------------------------------------------------- */
+
+/* A large draft is changed run by run: the loads of a run lie in the cache, and take little memory. */
+
+enum { RUN = 8192 }; /* blocks in a run */
+
+/* What is done to each run. */
+struct run {
+    int (*change)(struct bl_loads *l, struct run *r, struct bl_error *e);
+    int64_t left;     /* blocks that may go until there are no more than the bound */
+    int64_t work;     /* operations that this run may do */
+    bool is_relieved; /* no block of this run exceeds a maximum */
+};
+
+/* Searches for a run with fewer blocks. */
+static int run_reduce(struct bl_loads *l, struct run *r, struct bl_error *e)
+{
+    return search_reduce(l, (int64_t)l->blocks - r->left, r->work, e);
+}
+
+/* Lets the blocks of a run trade until they keep to their maxima. */
+static int run_relieve(struct bl_loads *l, struct run *r, struct bl_error *e)
+{
+    (void)e;
+    r->is_relieved = loads_relieve(l, r->work);
+    return BL_OK;
+}
+
+/* Changes the blocks of a draft from `first` on, one run after the other. A run may end with fewer blocks than before:
+ * it is written where blocks were that have been read. work: operations for all runs. BL_EFAIL: out of memory. */
+static int draft_change(struct bl_draft *d, size_t first, const struct bl_subproblem *s, struct run *r,
+                        const struct bl_limits *limits, int64_t work, enum bl_stream stream, uint64_t seed,
+                        struct bl_error *e)
+{
+    size_t blocks = d->blocks - first, runs = (blocks + RUN - 1) / RUN;
+    struct bl_random random;
+    int code = BL_OK;
+    bl_random_seed(&random, seed, stream);
+    r->is_relieved = true;
+    d->blocks = first;
+    for (size_t i = 0; !code && i < runs; i++) {
+        struct bl_loads l;
+        size_t begin = first + blocks * i / runs, end = first + blocks * (i + 1) / runs;
+        code = bl_loads_make(&l, d, begin, end, &s->lengths, s->needs, limits, e);
+        l.random = random;
+        r->work = work / (int64_t)(runs - i);
+        if (!code && r->is_relieved)
+            code = r->change(&l, r, e);
+        d->pieces = d->first[begin];
+        if (!code)
+            code = bl_loads_write(&l, d, e);
+        r->left -= (int64_t)(end - begin) - (int64_t)l.blocks;
+        work -= l.work;
+        random = l.random;
+        bl_limits_use(limits, l.work);
+        bl_loads_free(&l);
+    }
+    return code;
+}
+
 /* --- fill --------------------------------------------------------------------------------------------------------- */
 
-/* This is --fill optimal with --max-column. The search for the one maximum that needs the most blocks gives the first
- * blocks; sequences move between them until they keep to all maxima. These blocks are kept; for every seed, sequences
- * trade places. */
+/* This is --fill optimal with --max-column. Blocks are filled from a pool, or, if steps alone limit them, are those of
+ * the search for steps; then the search does without some of them. These blocks are kept. For every seed, all blocks
+ * are filled anew; if they are more than those kept, the sequences of the kept blocks trade places instead. */
 
 enum {
-    SEARCH_SHARE = 2, /* half of the effort is for all maxima together, the other half for one at a time */
+    SEARCH_SHARE = 2, /* half of the effort is for one maximum at a time, and a quarter for all together */
+    SAMPLE = 32768,   /* pieces by which the manner of weighing is chosen */
     REACH = 4096,     /* blocks after it, in random order, that a block trades with: they lie in the cache */
     OFFERS = 2,       /* trades that a block offers, for each of its sequences, */
     OFFERS_MAX = 64,  /* and for the whole block: swaps do the rest */
+    ANEW = 1 << 16,   /* pieces that are filled anew for a seed where trades would change little, in all tries */
+    MARGIN = 128, /* more blocks than the search finds, as a part of the root of their number: what seeds differ by */
 };
 
-/* One of the maxima: the pieces by what it limits, and the blocks that it alone proves. */
-struct maximum {
-    struct bl_subproblem only;
-    struct bl_limits limits;
-    int64_t bound;
-};
+/* Ways to weigh the kinds while blocks are filled. */
+static const struct bl_pool_manner manners[] = {{16, true}, {16, false}, {32, true}, {32, false}};
 
-/* Searches for the blocks of one maximum alone. need: the column, or NULL for steps. BL_EFAIL: out of memory; m->only
- * must be freed in any case. */
-static int maximum_prepare(struct maximum *m, const struct bl_subproblem *s, const struct bl_need *need,
-                           const struct bl_limits *limits, struct bl_error *e)
+static const double LOOSE = 0.75; /* of the blocks that steps fill: columns that fill no more limit little */
+static const double FULL = 0.98;  /* of a kind of load, with which exchanges are rare */
+
+/* Raises *bound to what each column alone proves, by the sum and by a search. BL_EFAIL: out of memory. */
+static int bound_columns(int64_t *bound, const struct bl_subproblem *s, const struct bl_limits *limits,
+                         struct bl_error *e)
 {
-    *m = (struct maximum){.only.lengths = need ? bl_needs_lengths(need, &s->lengths) : s->lengths,
-                          .limits = *limits,
-                          .bound = need ? bl_needs_bound(need, &s->lengths) : 0};
-    int code = bl_histogram_make(&m->only.h, &m->only.lengths, e);
-    if (code)
-        return code;
-    m->limits.T = need ? need->most : limits->T;
-    int64_t searched = bl_bound_blocks(&m->only.h, m->limits.T);
-    if (m->only.h.distinct)
-        code = bl_fill_ops_optimal.prepare(&m->only, &searched, &m->limits, e);
-    /* A search over values that were rounded up proves nothing about the true values. */
-    if (!code && (!need || need->is_exact) && searched > m->bound)
-        m->bound = searched;
+    int code = BL_OK;
+    for (int c = 0; !code && c < s->needs->count; c++) {
+        const struct bl_need *need = &s->needs->each[c];
+        int64_t *units = NULL, searched = bl_needs_bound(need, &s->lengths);
+        struct bl_limits own = *limits;
+        struct bl_subproblem only = {0};
+        own.T = need->most;
+        *bound = searched > *bound ? searched : *bound;
+        code = bl_needs_lengths(&only.lengths, &units, need, &s->lengths, e);
+        if (!code)
+            code = bl_histogram_make(&only.h, &only.lengths, e);
+        /* A search over values that were rounded up proves nothing about the true values. */
+        if (!code && only.h.distinct && need->is_exact) {
+            searched = bl_bound_blocks(&only.h, own.T);
+            code = bl_fill_ops_optimal.prepare(&only, &searched, &own, e);
+            *bound = searched > *bound ? searched : *bound;
+        }
+        bl_subproblem_free(&only);
+        free(units);
+    }
     return code;
+}
+
+/* Chooses how the kinds are weighed: the way that fills the fewest blocks with a random sample of the pieces. BL_EFAIL:
+ * out of memory. */
+static int vector_choose_manner(struct bl_pool_manner *best, const struct bl_subproblem *s,
+                                const struct bl_limits *limits, int64_t bound, int64_t *work, struct bl_error *e)
+{
+    struct bl_lengths some = s->lengths;
+    size_t blocks = SIZE_MAX;
+    int code = BL_OK;
+    uint32_t *index = malloc((SAMPLE + 1) * sizeof *index);
+    if (!index)
+        return bl_error_memory(e);
+    if (some.count > SAMPLE) {
+        struct bl_random random;
+        bl_random_seed(&random, 0, BL_STREAM_LOAD);
+        some.index = index;
+        for (some.count = 0; some.count < SAMPLE; some.count++)
+            index[some.count] = (uint32_t)bl_lengths_id(&s->lengths, bl_random_below(&random, s->lengths.count));
+    }
+    for (size_t i = 0; !code && i < sizeof manners / sizeof *manners; i++) {
+        struct bl_draft d = {0};
+        code = bl_draft_make(&d, some.count, e);
+        if (!code)
+            code = bl_pool_fill(&d, &some, s->needs, limits, bound, manners[i], 0, work, e);
+        if (!code && d.blocks < blocks) {
+            blocks = d.blocks;
+            *best = manners[i];
+        }
+        bl_draft_free(&d);
+    }
+    free(index);
+    return code;
+}
+
+/* Keeps a draft if it is the first one, or has fewer blocks; otherwise frees it. */
+static void vector_keep_fewer(struct bl_subproblem *s, struct bl_draft *d)
+{
+    if (!s->kept.blocks || d->blocks < s->kept.blocks) {
+        struct bl_draft worse = s->kept;
+        s->kept = *d;
+        *d = worse;
+    }
+    bl_draft_free(d);
+}
+
+/* Keeps the blocks of a search for steps alone, if trades make them keep to all maxima. BL_EFAIL: out of memory. */
+static int vector_try_steps(struct bl_subproblem *s, const struct bl_subproblem *steps, const struct bl_limits *limits,
+                            struct bl_error *e)
+{
+    const struct bl_wanted fewest = {.multiple = 1};
+    struct run r = {.change = run_relieve};
+    struct bl_draft d = {0};
+    int code = bl_draft_make(&d, s->lengths.count, e);
+    if (!code)
+        code = bl_fill_ops_optimal.draft(&d, steps, limits, &fewest, 0, e);
+    if (!code)
+        code = draft_change(&d, 0, s, &r, limits, limits->work / SEARCH_SHARE / 2, BL_STREAM_LOAD, 0, e);
+    if (!code && r.is_relieved)
+        vector_keep_fewer(s, &d);
+    bl_draft_free(&d);
+    return code;
+}
+
+/* Keeps the blocks that are filled from a pool. BL_EFAIL: out of memory. */
+static int vector_fill(struct bl_subproblem *s, const struct bl_limits *limits, int64_t bound, struct bl_error *e)
+{
+    int64_t work = 0;
+    struct bl_draft d = {0};
+    int code = vector_choose_manner(&s->manner, s, limits, bound, &work, e);
+    if (!code)
+        code = bl_draft_make(&d, s->lengths.count, e);
+    if (!code)
+        code = bl_pool_fill(&d, &s->lengths, s->needs, limits, bound, s->manner, 0, &work, e);
+    if (!code)
+        vector_keep_fewer(s, &d);
+    bl_draft_free(&d);
+    bl_limits_use(limits, work);
+    return code;
+}
+
+/* Returns whether columns limit blocks much less than steps do. */
+static bool vector_is_loose(const struct bl_subproblem *s, const struct bl_limits *limits)
+{
+    double steps = kind_blocks(s, limits, 0), most = 0;
+    for (int k = 1; k <= s->needs->count; k++) {
+        double blocks = kind_blocks(s, limits, k);
+        most = blocks > most ? blocks : most;
+    }
+    return most <= LOOSE * steps;
 }
 
 /* Finds the kept blocks and the bound, as bl_fill_ops.prepare. */
 static int vector_prepare(struct bl_subproblem *s, int64_t *bound, const struct bl_limits *limits, struct bl_error *e)
 {
-    const struct bl_wanted fewest = {.multiple = 1};
-    struct maximum most = {0};
-    struct bl_draft d = {0};
-    struct bl_loads l = {0};
-    /* `most` is the maximum with the highest bound. Every maximum has an equal share of the effort. */
+    /* Every maximum has an equal share of the effort. */
     const struct bl_limits some = bl_limits_divide(limits, SEARCH_SHARE * (1 + s->needs->count));
-    int code = maximum_prepare(&most, s, NULL, &some, e);
-    for (int c = 0; !code && c < s->needs->count; c++) {
-        struct maximum other;
-        code = maximum_prepare(&other, s, &s->needs->each[c], &some, e);
-        if (!code && other.bound > most.bound) {
-            bl_subproblem_free(&most.only);
-            most = other;
-        } else {
-            bl_subproblem_free(&other.only);
-        }
-    }
-    if (code)
-        goto out;
-    *bound = most.bound > *bound ? most.bound : *bound;
-    code = bl_draft_make(&d, s->lengths.count, e);
-    if (!code && most.only.lengths.count && most.bound)
-        code = bl_fill_ops_optimal.draft(&d, &most.only, &most.limits, &fewest, 0, e);
+    struct bl_subproblem steps = {.lengths = s->lengths, .h = s->h};
+    int64_t by_steps = bl_bound_blocks(&steps.h, limits->T);
+    struct run r = {.change = run_reduce};
+    s->h = (struct bl_histogram){0};
+    int code = bl_fill_ops_optimal.prepare(&steps, &by_steps, &some, e);
+    *bound = by_steps > *bound ? by_steps : *bound;
     if (!code)
-        code = bl_loads_make(&l, &d, 0, &s->lengths, s->needs, limits, e);
-    if (code)
-        goto out;
-    /* The pieces that need nothing of what this maximum limits have no block yet. */
-    for (size_t i = 0; i < s->lengths.count; i++)
-        if (bl_lengths_has(&s->lengths, i) && !bl_lengths_has(&most.only.lengths, i))
-            bl_loads_leave(&l, (uint32_t)bl_lengths_id(&s->lengths, i));
-    bl_random_seed(&l.random, 0, BL_STREAM_LOAD);
-    code = loads_relieve(&l, limits->work / SEARCH_SHARE / 2) && !l.unplaced ? BL_OK : loads_evict(&l, e);
-    if (!code && (int64_t)l.blocks > *bound)
-        code = bound_vector(bound, &l, limits, e);
-    if (!code)
-        code = search_reduce(&l, *bound, limits->work / SEARCH_SHARE, e);
-    bl_limits_use(limits, l.work);
-    d.blocks = d.pieces = 0;
-    if (!code)
-        code = bl_loads_write(&l, &d, e);
-out:
-    bl_loads_free(&l);
-    bl_subproblem_free(&most.only);
-    bl_histogram_free(&s->h);
-    s->kept = d;
+        code = bound_columns(bound, s, &some, e);
+    if (!code && vector_is_loose(s, limits))
+        code = vector_try_steps(s, &steps, limits, e);
+    bl_subproblem_free(&steps);
+    if (!code && (!s->kept.blocks || (int64_t)s->kept.blocks > *bound))
+        code = vector_fill(s, limits, *bound, e);
+    if (!code && (int64_t)s->kept.blocks > *bound)
+        code = bound_vector(bound, s, limits, e);
+    r.left = (int64_t)s->kept.blocks - *bound;
+    if (!code && r.left > 0)
+        code = draft_change(&s->kept, 0, s, &r, limits, limits->work / SEARCH_SHARE / 2, BL_STREAM_LOAD, 0, e);
+    if (!code && r.left > 0)
+        code = bl_ranks_split(&s->kept, 0, s->kept.blocks + (size_t)sqrt((double)s->kept.blocks) / MARGIN, e);
     return code;
 }
 
@@ -438,40 +484,67 @@ static int vector_copy(struct bl_draft *d, const struct bl_draft *kept, uint64_t
     return code;
 }
 
-/* Lets the sequences of the blocks from `first` on trade places. BL_EFAIL: out of memory. */
-static int vector_trade(struct bl_draft *d, size_t first, const struct bl_subproblem *s, const struct bl_limits *limits,
-                        uint64_t seed, struct bl_error *e)
+/* Lets the sequences of a run trade places. */
+static int run_trade(struct bl_loads *l, struct run *r, struct bl_error *e)
 {
-    struct bl_loads l = {0};
-    int code = bl_loads_make(&l, d, first, &s->lengths, s->needs, limits, e);
-    if (code)
-        goto out;
-    bl_random_seed(&l.random, seed, BL_STREAM_TRADE);
-    code = bl_loads_shuffle_equal(&l, e);
-    if (code)
-        goto out;
-    size_t reach = l.blocks - 1 < REACH ? l.blocks - 1 : REACH;
-    for (size_t b = 0; reach && b < l.blocks; b++)
-        for (uint32_t offers = 0; offers < OFFERS_MAX && offers < OFFERS * l.block[b].size; offers++) {
-            size_t other = (b + 1 + bl_random_below(&l.random, reach)) % l.blocks;
-            bl_trade_any(&l, &l.block[b], &l.block[other]);
+    (void)r;
+    BL_TRY(bl_loads_shuffle_equal(l, e));
+    size_t reach = l->blocks - 1 < REACH ? l->blocks - 1 : REACH;
+    for (size_t b = 0; reach && b < l->blocks; b++)
+        for (uint32_t offers = 0; offers < OFFERS_MAX && offers < OFFERS * l->block[b].size; offers++) {
+            size_t other = (b + 1 + bl_random_below(&l->random, reach)) % l->blocks;
+            bl_trade_any(l, &l->block[b], &l->block[other]);
         }
-    d->blocks = first;
-    d->pieces = d->first[first];
-    code = bl_loads_write(&l, d, e);
-out:
-    bl_loads_free(&l);
-    return code;
+    return BL_OK;
+}
+
+/* Returns whether so many blocks are nearly full of two kinds of load at once. Then hardly any trade is possible. */
+static bool vector_is_full(const struct bl_subproblem *s, const struct bl_limits *limits, size_t blocks)
+{
+    int full = 0;
+    for (int k = 0; k <= s->needs->count; k++)
+        full += kind_blocks(s, limits, k) >= FULL * (double)blocks;
+    return full > 1;
+}
+
+/* Fills new blocks with all pieces. If there are more than wanted, it tries again where trades would change little.
+ * *done: whether there are no more than wanted; otherwise the draft is as before. BL_EFAIL: out of memory. */
+static int vector_fill_anew(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
+                            size_t wanted, uint64_t seed, bool *done, struct bl_error *e)
+{
+    struct bl_pool_manner manner = s->manner.sharpness ? s->manner : manners[0];
+    size_t first = d->blocks, pieces = d->pieces, filled = 0, most = ANEW;
+    struct bl_random random;
+    int64_t work = 0;
+    bl_random_seed(&random, seed, BL_STREAM_TRADE);
+    while (!*done && filled < most) {
+        BL_TRY(
+            bl_pool_fill(d, &s->lengths, s->needs, limits, (int64_t)wanted, manner, bl_random_next(&random), &work, e));
+        *done = d->blocks - first <= wanted;
+        if (!*done) {
+            d->blocks = first;
+            d->pieces = pieces;
+        }
+        if (!*done && !filled && !vector_is_full(s, limits, wanted))
+            most = 0;
+        filled += s->lengths.count;
+    }
+    return BL_OK;
 }
 
 /* Drafts the kept blocks for a seed, as bl_fill_ops.draft. */
 static int vector_draft(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                         const struct bl_wanted *wanted, uint64_t seed, struct bl_error *e)
 {
-    size_t first = d->blocks;
-    BL_TRY(vector_copy(d, &s->kept, seed, e));
-    BL_TRY(bl_ranks_split(d, first, first + bl_wanted_blocks(wanted, s->kept.blocks, s->kept.pieces), e));
-    BL_TRY(vector_trade(d, first, s, limits, seed, e));
+    size_t first = d->blocks, blocks = bl_wanted_blocks(wanted, s->kept.blocks, s->kept.pieces);
+    struct run r = {.change = run_trade};
+    bool is_new = false;
+    BL_TRY(vector_fill_anew(d, s, limits, blocks, seed, &is_new, e));
+    if (!is_new)
+        BL_TRY(vector_copy(d, &s->kept, seed, e));
+    BL_TRY(bl_ranks_split(d, first, first + blocks, e));
+    if (!is_new)
+        BL_TRY(draft_change(d, first, s, &r, limits, 0, BL_STREAM_TRADE, seed, e));
     return bl_swap_sequences(d, first, &s->lengths, limits->T, s->needs, false, seed, e);
 }
 

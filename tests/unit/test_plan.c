@@ -903,7 +903,7 @@ UNIT_LOOP(golden_digests, 7)
     static const uint64_t golden[] = {
         UINT64_C(0x8f75964ebee23ef2), UINT64_C(0x0b1960d943e40a1a), UINT64_C(0x9c441ebad7f268aa),
         UINT64_C(0xc39df969e5fe0720), UINT64_C(0x7137a0d14d66fceb), UINT64_C(0x2d6381e50b516b63),
-        UINT64_C(0xac1dcea2b42527fc),
+        UINT64_C(0x2357de3f650c90be),
     };
     OWNED(list_free) struct list l = random_list(1000, 100, 42);
     struct bl_plan_options o = {.T = 60, .oversize = BL_OVERSIZE_SPLIT, .seed = 7};

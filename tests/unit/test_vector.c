@@ -1,5 +1,6 @@
 /* Columns with a maximum: units, bounds and blocks beside all packings there are, seeds, and adopted blocks. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "plan/needs.h"
 #include "plan/planner.h"
@@ -177,6 +178,36 @@ UNIT_LOOP(bounds_are_reached, 5)
     ck_assert_int_le((int64_t)plan.blocks - plan.lower_bound, cases[_i].gap);
 }
 
+/* Returns by which part of the bound the blocks are more, for lengths and values from 20 to 500 in blocks of 1000 each:
+ * both maxima bind. */
+static double gap_of(size_t count)
+{
+    FREED int64_t *length = malloc(count * sizeof *length);
+    FREED double *value = malloc(count * sizeof *value);
+    struct bl_random r;
+    ck_assert(length && value);
+    bl_random_seed(&r, 17, BL_STREAM_FILL);
+    for (size_t i = 0; i < count; i++) {
+        length[i] = 20 + (int64_t)bl_random_below(&r, 481);
+        value[i] = 20 + (double)bl_random_below(&r, 481);
+    }
+    struct bl_plan_options o = {
+        .strategy = BL_STRATEGY_BLOCK, .T = 1000, .effort = 1, .max_column = {{{"images", 1000, value}}, 1}};
+    OWNED(bl_plan_free) struct bl_plan plan = {0};
+    struct bl_error e = {0};
+    ck_assert_msg(bl_plan_make(&plan, length, count, &o, &e) == 0, "%s", e.text);
+    ck_assert_double_le(plan.filled[0].highest, 1);
+    return (double)((int64_t)plan.blocks - plan.lower_bound) / (double)plan.lower_bound;
+}
+
+/* Ten times as many sequences need no larger part of the bound in addition, although the effort is the same. */
+UNIT_TEST(gap_does_not_grow_with_the_count)
+{
+    double few = gap_of(20000), many = gap_of(200000);
+    ck_assert_msg(few <= 0.002, "%f", few);
+    ck_assert_msg(many <= few + 0.0003, "%f, of ten times fewer %f", many, few);
+}
+
 /* Sequences with much of one have little of the other: three fit in a block, which no maximum alone shows. */
 UNIT_TEST(two_maxima_prove_more_than_each)
 {
@@ -212,6 +243,30 @@ UNIT_TEST(seeds_draw_pair_repeat)
     }
     for (int k = 0; k < 4; k++)
         bl_plan_free(&plan[k]);
+}
+
+/* Whatever binds, the plans of all seeds keep to steps, columns and sequences, in the same number of blocks. */
+UNIT_LOOP(all_seeds_keep_to_the_maxima, 4)
+{
+    static const double most[][3] = {{600, 30, 25}, {500, 15, 25}, {5000, 6, 100}, {300, 100, 100}};
+    static struct list l;
+    draw(&l, MOST, 100, 9);
+    struct bl_plan_options o = options(&l, (int64_t)most[_i][0], most[_i][1], most[_i][2]);
+    o.max_sequences = 12;
+    OWNED(bl_planner_free) struct bl_planner planner;
+    size_t blocks = 0;
+    ck_assert_int_eq(bl_planner_make(&planner, l.length, l.count, &o, NULL), 0);
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        OWNED(bl_plan_free) struct bl_plan plan = {0};
+        ck_assert_int_eq(bl_planner_draw(&planner, seed, 0, false, &plan, NULL), 0);
+        ck_assert_int_eq(bl_plan_check(&plan, l.length, l.count, NULL), 0);
+        ck_assert_uint_eq(plan.pieces, l.count);
+        ck_assert_int_le(plan.max_sequences, 12);
+        ck_assert_double_le(plan.filled[0].highest, 1);
+        ck_assert_double_le(plan.filled[1].highest, 1);
+        ck_assert(seed == 0 || plan.blocks == blocks);
+        blocks = plan.blocks;
+    }
 }
 
 /* The plans of a dataset's epochs keep to the maxima, in the stored number of blocks. */
