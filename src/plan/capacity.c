@@ -50,10 +50,11 @@ int bl_plan_capacity_complete(struct bl_plan_columns *capacity, const struct bl_
     return BL_OK;
 }
 
-/* What a plan needs: its blocks, its proven bound, and the sum and the highest sum of a column over its blocks. */
+/* What a plan needs: its blocks, its proven bound, the sum and the highest sum of a column over its blocks, and the
+ * largest value of a sequence. */
 struct planned {
     int64_t blocks, bound;
-    double sum, highest;
+    double sum, highest, largest;
 };
 
 /* Plans, and measures the blocks by a column. Sequences with more than the options allow are dropped by the planner. */
@@ -65,8 +66,11 @@ static int planned_make(struct planned *planned, const struct bl_plan_options *o
     *planned = (struct planned){.blocks = (int64_t)plan.blocks, .bound = plan.lower_bound};
     for (size_t b = 0; b < plan.blocks; b++) {
         double sum = 0;
-        for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
-            sum += value[plan.sequence[p]];
+        for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++) {
+            double steps = value[plan.sequence[p]];
+            sum += steps;
+            planned->largest = steps > planned->largest ? steps : planned->largest;
+        }
         planned->sum += sum;
         planned->highest = sum > planned->highest ? sum : planned->highest;
     }
@@ -74,13 +78,16 @@ static int planned_make(struct planned *planned, const struct bl_plan_options *o
     return BL_OK;
 }
 
-/* Returns the largest value of a column among the sequences that can be planned. */
-static double column_highest(const double *value, const int64_t *length, size_t count)
+/* Checks that each sequence has a number of steps. */
+static int column_check(const struct bl_plan_column *column, const int64_t *length, size_t count, struct bl_error *e)
 {
-    double highest = 1;
-    for (size_t i = 0; i < count; i++)
-        highest = length[i] > 0 && value[i] > highest ? value[i] : highest;
-    return highest;
+    for (size_t i = 0; i < count; i++) {
+        const double steps = column->value[i];
+        if (length[i] > 0 && !(steps >= 0 && steps <= (double)BL_T_MAX && steps == (double)(int64_t)steps))
+            return bl_error_set(e, BL_EFAIL, "sequence %zu has %g steps of %.*s: not a number of steps", i, steps,
+                                bl_plan_column_field_size(column), column->name);
+    }
+    return BL_OK;
 }
 
 /* Finds the capacity of column c. The later columns whose maximum is to be found do not limit the plans. */
@@ -95,13 +102,14 @@ static int capacity_find(struct bl_plan_options *options, int c, const int64_t *
         if (options->max_column.each[i].max > 0)
             own.max_column.each[own.max_column.count++] = options->max_column.each[i];
     }
+    BL_TRY(column_check(&options->max_column.each[c], length, count, e));
     BL_TRY(planned_make(&alone, &own, value, length, count, e));
     int64_t most = (int64_t)((double)alone.bound * (1 + TOLERATED));
     most = most > alone.blocks ? most : alone.blocks;
     /* The bisection keeps `high` as a capacity that suffices, and `low` as one that may be too small. */
     double low = (double)((int64_t)(alone.sum / (double)alone.blocks)), high = alone.highest > 1 ? alone.highest : 1;
-    double largest = column_highest(value, length, count);
-    low = low > largest - 1 ? low : largest - 1;
+    high = high < (double)BL_T_MAX ? high : (double)BL_T_MAX;
+    low = low > alone.largest - 1 ? low : alone.largest - 1;
     struct bl_plan_column *column = &own.max_column.each[own.max_column.count++];
     *column = options->max_column.each[c];
     bool is_tried = false; /* the planner has found few enough blocks with `high` */
@@ -122,7 +130,7 @@ static int capacity_find(struct bl_plan_options *options, int c, const int64_t *
         is_tried = planned.blocks <= most;
         high += is_tried ? 0 : 1 + (double)(int64_t)(high / 16);
     }
-    options->max_column.each[c].max = high > largest ? high : largest;
+    options->max_column.each[c].max = high < (double)BL_T_MAX ? high : (double)BL_T_MAX;
     return BL_OK;
 }
 

@@ -191,7 +191,7 @@ static int stored_find_own(const struct bl_stored_sequence *s, int64_t row, int6
     int code = bl_dataset_tables(at->source, at->block, &tables, e);
     for (int32_t i = 0; !code && its >= 0 && i < tables->num_sequences && !has; i++) {
         const int32_t *own = tables->own[its];
-        has = tables->sequence[i] == row && own[i] == place.start && own[i + 1] == place.start + place.length;
+        has = tables->sequence[i] == row && own[i] == place.start && own[i + 1] == (int64_t)place.start + place.length;
     }
     if (!code && !has)
         code = bl_error_set(e, BL_EDATA,

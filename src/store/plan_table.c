@@ -158,10 +158,11 @@ static int plan_reader_check_own(struct plan_reader *r, const int64_t *v, struct
     for (int f = 0; f < r->plan->own.count; f++) {
         const struct bl_plan_own_field *field = &r->plan->own.field[f];
         int64_t start = v[VALUES + 2 * f], steps = v[VALUES + 2 * f + 1];
-        int64_t all = v[SEQUENCE] < 0 || v[SOURCE_START] ? 0 : (int64_t)field->length[v[SEQUENCE]];
-        if (start != (v[SEQUENCE] < 0 ? 0 : r->own[f]) || steps != all)
+        /* The table may have anything: bl_plan_check has not seen its lengths yet. */
+        double all = v[SEQUENCE] < 0 || v[SOURCE_START] ? 0 : field->length[v[SEQUENCE]];
+        if (start != (v[SEQUENCE] < 0 ? 0 : r->own[f]) || steps > BL_T_MAX || (double)steps != all)
             return bl_error_set(e, BL_EFAIL,
-                                "%" PRId64 " steps of %s from %" PRId64 " on: the sequence has %" PRId64
+                                "%" PRId64 " steps of %s from %" PRId64 " on: the sequence has %.15g"
                                 ", which begin at %" PRId64,
                                 steps, field->name, start, all, r->own[f]);
         r->own[f] += steps;

@@ -4,6 +4,7 @@
 
 sequence is the id, or - where the table has -1; the state is "ok" (the digest is that of the frames), "failed" (sequence -1,
 length 0, all zeros, segment 0) or "wrong" (anything else). The places are those that the index plans. Padding is looked at too.
+Of a field with steps of its own, start and steps are those of the field.
 
     blocks.py DATASET [FIELD]"""
 
@@ -30,7 +31,7 @@ def read_tensors(path):
             continue
         begin, end = entry["data_offsets"]
         raw = data[8 + size + begin : 8 + size + end]
-        code, width = TYPES.get(entry["dtype"], (None, 1))
+        code, width = TYPES.get(entry["dtype"], (None, 1)) if name != FIELD else (None, 1)
         values = raw if code is None else struct.unpack(f"<{len(raw) // width}{code}", raw)
         tensors[name] = (entry["shape"], values)
     return tensors
@@ -46,15 +47,28 @@ def look(place, block, ids, step):
     """What is at one place of the plan, (slot, sequence, start, steps), of a block."""
     slot, planned, start, steps = place
     frames = block[FIELD][start * step : (start + steps) * step]
-    segments = block["segment_ids"][start : start + steps] if "segment_ids" in block else None
-    fits = block["cu_seqlens"][slot] == start and block["cu_seqlens"][slot + 1] == start + steps
+    own = f"{FIELD}_cu_seqlens" in block
+    segments = block["segment_ids"][start : start + steps] if "segment_ids" in block and not own else None
+    ends = block[f"{FIELD}_cu_seqlens" if own else "cu_seqlens"]
+    fits = ends[slot] == start and ends[slot + 1] == start + steps
     if block["sequence"][slot] == -1:
         empty = block["length"][slot] == 0 and not any(frames) and not any(segments or ())
         return "-", "failed" if fits and empty else "wrong", ids[planned]
-    good = fits and block["sequence"][slot] == planned and block["length"][slot] == steps
+    good = fits and block["sequence"][slot] == planned and (own or block["length"][slot] == steps)
     if segments is not None:
         good = good and set(segments) == {slot + 1}
     return ids[planned], "ok" if good else "wrong", hashlib.sha256(frames).hexdigest()[:16]
+
+
+def bytes_of_blocks(tensors, steps):
+    """The field's bytes in each block, and the bytes of a step. steps: of a block, or None in a flat field."""
+    shape, data = tensors[FIELD]
+    if steps:
+        step = len(data) // (shape[0] * steps)
+        return [data[i * steps * step : (i + 1) * steps * step] for i in range(shape[0])], step
+    offsets = tensors[f"{FIELD}_offsets"][1]
+    step = len(data) // shape[0] if shape[0] else 1
+    return [data[first * step : end * step] for first, end in zip(offsets, offsets[1:])], step
 
 
 def padding_is_right(block, places, T, step, repeat):
@@ -73,17 +87,22 @@ def main():
         ids = [line.split("\t")[0] for line in file][1:]
     index = read_tensors(os.path.join(folder, "index.safetensors"))
     pointers = index["block_ptr"][1]
-    repeat = manifest["configuration"]["pad"] == "repeat"
+    field = next((field for field in manifest["fields"] if field["name"] == FIELD), {})
+    own = field.get("steps") == "own"
+    repeat = manifest["configuration"]["pad"] == "repeat" and not own
+    flat = own and field["storage"] == "flat"
+    start_of, length_of = (index[f"{FIELD}.{name}" if own else name][1] for name in ("start", "length"))
     number = 0
     for path in sorted(os.path.join(top, name) for top, _, names in os.walk(os.path.join(folder, "shards")) for name in names):
         tensors = read_tensors(path)
-        blocks, T = tensors[FIELD][0][:2]
-        step = len(tensors[FIELD][1]) // (blocks * T)
-        columns = {name: rows(tensor) for name, tensor in tensors.items()}
-        for i in range(blocks):
-            block = {name: column[i] for name, column in columns.items()}
+        contents, step = bytes_of_blocks(tensors, None if flat else tensors[FIELD][0][1])
+        columns = {name: rows(tensor) for name, tensor in tensors.items() if not name.endswith("_offsets") and tensor[0][0]}
+        for i, content in enumerate(contents):
+            block = {name: column[i] for name, column in columns.items() if i < len(column)}
+            block[FIELD] = content
+            T = len(content) // step
             places = [
-                (p - pointers[number], index["sequence"][1][p], index["start"][1][p], index["length"][1][p])
+                (p - pointers[number], index["sequence"][1][p], start_of[p], length_of[p])
                 for p in range(pointers[number], pointers[number + 1])
             ]
             for place in places:

@@ -112,6 +112,29 @@ test_fields_however_many_workers() {
     done
 }
 
+# Tasks, too. Several small blocks are one job.
+test_own_fields_however_many_workers() {
+    own_fields
+    local options field
+    for options in '' '--compress zstd' '--shard-size 12K --segment-ids' '--strategy store -T 20' '--world-size 3 --spare 5%'; do
+        {
+            expect 0 pack one $options -j 1
+            expect 0 pack many $options -j 16
+            for i in 2 0 1; do expect 0 pack tasks $options --task $i/3; done
+            expect 0 bload finish -q tasks
+        }
+        identical one many
+        identical one tasks
+        expect 0 bload verify -q one
+        for field in array text patches lines boxes; do
+            python3 "$BLOAD_ROOT/tests/laws/blocks.py" one $field >found
+            ! grep wrong found || fail "$field $options"
+            [ "$(wc -l <found)" -ge 48 ] || fail "$field $options: too few places"
+        done
+        rm -r one many tasks
+    done
+}
+
 test_the_messages_too() {
     clips
     failing_clip

@@ -138,3 +138,62 @@ END
     expect 3 pack one :err 'bload: skipped absurd.mp4'
     is 3 "$(word skipped <one/manifest.json)"
 }
+
+# A sequence fails as a whole if one of its own fields does: a text whose middle has changed, a damaged archive of an array, lists that are
+# not as they were counted. It keeps its places.
+test_own_fields() {
+    own_fields
+    sed -i 's/capacity: 200/capacity: 400000/; s/id}.npy/id}.npz/' own.yaml
+    python3 - <<'END'
+import os, zipfile
+for top, _, names in os.walk("beside"):
+    for name in names:
+        path = os.path.join(top, name)
+        if name.endswith(".npy"):
+            data = open(path, "rb").read()
+            if name == "s2.npy":
+                data = data.replace(b"(8, ", b"(3000, ").replace(b"    ", b" ", 1) + bytes(2992 * 96)
+            zipfile.ZipFile(path[:-4] + ".npz", "w").writestr("x.npy", data)
+with open("beside/s9.txt", "w") as file:
+    file.write("a line\n" * 50000)
+END
+    expect 0 bload scan -q in -c own.yaml -o table.tsv
+    expect 0 bload pack -q --sequences table.tsv -c own.yaml -T 50 -o sound
+    python3 - <<'END'
+def change(name, at, new):
+    with open(name, "r+b") as file:
+        file.seek(at)
+        file.write(new)
+
+change("beside/s9.txt", 200000, b"\xff\xfe")
+change("beside/sub/s2.npz", 200000, b"\xff")
+END
+    # In the tables, too: [[11, 0], [11, 1], [11, 2]], [[14, 0], [14, 1]] and [[17, 0]].
+    sed -i 's/\[\[11, 0\], \[11, 1\], \[11, 2/[[11, 0, 1], [11, 1, 1], [11, 2, 1/; s/\[14, 1\]\]/[14, 1], [2, 3]]/; s/\[\[17, 0\]/[[null, 0]/' table.tsv own.csv
+    expect 3 bload pack -q --sequences table.tsv -c own.yaml -T 50 -o one
+    is 's9.npy: lines: beside/s9.txt: the scan counted 350000 tokens, there are 350004
+sub/s2.npy: patches: beside/sub/s2.npz: damaged archive: CRC error
+sub/s11.npy: boxes: its steps have another shape than those of the first sequence
+sub/s14.npy: boxes: the scan counted 2 steps, there are 3
+sub/s17.npy: boxes: step 0: null is no number that fits I32' "$(reasons one)"
+    local field
+    for field in array text patches lines boxes; do
+        python3 "$BLOAD_ROOT/tests/laws/blocks.py" one $field >found
+        ! grep wrong found || fail "$field"
+        is 5 "$(grep -c failed found)"
+        python3 "$BLOAD_ROOT/tests/laws/blocks.py" sound $field | cut -d' ' -f1-3 | diff - <(cut -d' ' -f1-3 found)
+        python3 "$BLOAD_ROOT/tests/laws/blocks.py" sound $field | grep -vE ' (s9|sub/s2|sub/s11|sub/s14|sub/s17)\.npy ' | diff - <(grep -v failed found)
+    done
+    expect 0 bload verify -q one
+    expect 3 bload pack -q --sequences table.tsv -c own.yaml -T 50 -o two --compress zstd
+    expect 0 bload verify -q two
+    for field in text patches lines boxes; do
+        python3 "$BLOAD_ROOT/tests/laws/blocks.py" two $field | diff - <(python3 "$BLOAD_ROOT/tests/laws/blocks.py" one $field)
+    done
+    # A view leaves them out.
+    expect 0 bload view -q one -T 70 -o viewed
+    expect 3 bload pack -q viewed -o three
+    python3 "$BLOAD_ROOT/tests/laws/blocks.py" three patches >found
+    ! grep 'wrong\|failed' found || fail 'view'
+    is 43 "$(wc -l <found)"
+}

@@ -150,3 +150,43 @@ test_rows_that_wait() {
     "$BLOAD" pack -q "$@" -o reference
     flip_reads 10 reference "$BLOAD" pack -q -j 1 "$@" -o d
 }
+
+# flip_tensors FILE COMMAND...: COMMAND finds a bit that flips in each tensor of FILE, in its header, and in what is between them.
+flip_tensors() {
+    local file=$1 name at
+    shift
+    cp "$file" kept
+    python3 - "$file" <<'END' >places
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack_from("<Q", data)[0]
+print("header", 8 + size // 3)
+for name, entry in json.loads(data[8 : 8 + size]).items():
+    begin, end = entry.get("data_offsets", (0, 0))
+    for at in sorted({begin, (begin + end) // 2, end - 1}) if end > begin else ():
+        print(name, 8 + size + at)
+END
+    while read -r name at; do
+        python3 -c "
+data = bytearray(open('kept', 'rb').read())
+data[$at] ^= 16
+open('$file', 'r+b').write(data)"
+        "$@" >/dev/null 2>"$ERR" && fail "$file: $name at $at: not found"
+        [ $? = 1 ] && grep -q "$(basename "$file")" "$ERR" || fail "$file: $name at $at: $(cat "$ERR")"
+    done <places
+    cp kept "$file"
+    expect 0 "$@"
+}
+
+test_each_tensor_with_own_fields() {
+    own_fields
+    pack done --segment-ids
+    bload plan -q --dataset done --epochs 1
+    bload view -q done -T 90 --epochs 2 -o viewed
+    flip_tensors done/shards/00000/shard-00000000.safetensors bload verify -q done
+    flip_tensors done/index.safetensors bload verify -q done
+    flip_tensors done/plans/epoch-00001.safetensors bload verify -q done
+    flip_tensors viewed/rows.safetensors bload verify -q viewed
+    flip_tensors viewed/index.safetensors bload verify -q viewed
+    flip_tensors viewed/plans/epoch-00001.safetensors bload verify -q viewed
+}

@@ -117,6 +117,14 @@ test_epochs() {
     epochs_killed 4 --epochs 0
 } 2>/dev/null
 
+# The plans of epochs have own steps, too.
+test_epochs_of_own_fields() {
+    own_fields
+    pack d
+    bload plan -q --dataset d --epochs 1
+    epochs_killed 8 --epochs 2
+} 2>/dev/null
+
 # Once more and once more, each a little later: a chain of kills, not one.
 test_again_and_again() {
     clips
@@ -133,6 +141,26 @@ test_again_and_again() {
     identical one d
     [ $n -gt 60 ] || fail "it was done after $n steps"
 } 2>/dev/null
+
+# Flat fields, whose places in a shard the plan decides, and padded ones.
+test_own_fields() {
+    own_fields
+    local options n steps
+    for options in '-j 1' '-j 2 --compress zstd'; do
+        expect 0 pack one $options --shard-size 40K
+        disturbed_pack LAWS_COUNT="$PWD/count" -- counted $options --shard-size 40K 2>/dev/null
+        read -r steps _ <count
+        [ "$steps" -gt 40 ] || fail "only $steps steps"
+        for n in $(seq "$steps"); do
+            rm -rf d
+            disturbed_pack LAWS_KILL="$n" -- d $options --shard-size 40K 2>/dev/null && fail "step $n did not come"
+            whole one d
+            expect 0 pack d $options --shard-size 40K
+            identical one d
+        done
+        rm -r one counted
+    done
+} 2>/dev/null # bash tells of every process that is killed
 
 # Text: tokens wait in the spool of a run that was killed, and are taken from there.
 test_text() {

@@ -148,6 +148,42 @@ labels() {
     : >in/empty.txt
 }
 
+# The folder in, of arrays, and own.yaml: fields with steps of their own, padded and flat, in files beside the arrays and in the columns
+# of a table. Some arrays have none of a field.
+own_fields() {
+    SCALE='-c own.yaml'
+    mkdir -p in/sub beside/sub
+    python3 - <<'END'
+def npy(name, kind, step, steps, size, seed):
+    shape = ", ".join(str(axis) for axis in (steps, *step))
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape},), }}".ljust(117) + "\n"
+    data = bytes((i * 7 + seed * 31 + i // 251) % 97 + 1 for i in range(steps * size))
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00\x76\x00" + head.encode() + data)
+
+with open("own.csv", "w") as table:
+    print("id,text,boxes,class", file=table)
+    for i in range(48):
+        id = f"sub/s{i}" if i % 3 else f"s{i}"
+        npy(f"in/{id}.npy", "|u1", (3,), 1 + i * 29 % 47, 3, i)
+        if i % 5:
+            npy(f"beside/{id}.npy", "<f4", (6, 4), i * 13 % 9, 96, i)
+        if i % 4:
+            with open(f"beside/{id}.txt", "w") as file:
+                file.write(f"line {i} " + "word " * (i % 7))
+        boxes = [[i, k] for k in range(i * 5 % 4)]
+        print(f'{id},{"caption " * (i % 3)},"{boxes}",{i % 6}', file=table)
+END
+    cat >own.yaml <<'END'
+attributes: own.csv
+fields:
+  - {name: text, kind: text, column: text, tokenizer: bytes, steps: own, capacity: 64}
+  - {name: patches, path: "beside/{id}.npy", steps: own, capacity: auto, missing: empty}
+  - {name: lines, path: "beside/{id}.txt", kind: text, tokenizer: bytes, steps: own, capacity: 200, storage: flat, missing: empty}
+  - {name: boxes, kind: array, column: boxes, dtype: i32, steps: own, capacity: auto}
+END
+}
+
 # Attributes of the clips, for the same file: one clip has none.
 attributes() {
     printf 'id,class,weight,note\nclip1,1,0.5,"a, b"\nclip2,2,,\nclip10.avi,3,1,c\nx.mp4,5,2,\ny,6,2.5,\nsub/b,4,-1,d\nsub/fails.mov,7,3,\n' \

@@ -101,6 +101,15 @@ test_fields() {
     starved 127 1 "$BLOAD" pack -q in -c fields.yaml -T 30 --size 64x48 -o d -j $two
 }
 
+test_own_fields() {
+    own_fields
+    rm in/s*.npy in/sub/s[1-3]*.npy
+    starved 13 0 "$BLOAD" scan -q in $SCALE -j 1
+    starved 47 0 "$BLOAD" pack -q in $SCALE -T 50 --shard-size 20K -o d -j 1
+    starved 71 1 "$BLOAD" pack -q in $SCALE -T 50 --shard-size 20K -o d -j $two
+    starved 71 0 "$BLOAD" pack -q in $SCALE -T 50 -o d -j $two --compress zstd
+}
+
 # The same by a limit of the system, which is how memory runs out in earnest.
 test_a_limit() {
     clips
