@@ -592,7 +592,7 @@ static void page_origin(const struct bl_report *r, struct bl_buffer *out)
 static int blocks_append(struct bl_report *r, struct bl_view *view, int64_t b, const struct bl_cancel *cancel,
                          struct bl_buffer *out, struct bl_error *e)
 {
-    /* The pictures are small, as a page has several blocks. Texts may be long, so they are left out, or cut (is_brief). */
+    /* The pictures are small, as a page has several blocks. Long texts are left out, or cut (is_brief). */
     static const struct bl_sheet_look look = {
         .width = 960, .cell = 80, .pictures = 48, .lines = 2, .curve = 48, .map = 64, .strip = 16, .is_page = true};
     const struct bl_sheet_subject subject = {.block = b, .field = -1, .is_brief = true, .cancel = cancel};

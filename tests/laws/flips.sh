@@ -180,12 +180,12 @@ open('$file', 'r+b').write(data)"
 
 test_each_tensor_with_own_fields() {
     own_fields
-    pack done --segment-ids
-    bload plan -q --dataset done --epochs 1
-    bload view -q done -T 90 --epochs 2 -o viewed
-    flip_tensors done/shards/00000/shard-00000000.safetensors bload verify -q done
-    flip_tensors done/index.safetensors bload verify -q done
-    flip_tensors done/plans/epoch-00001.safetensors bload verify -q done
+    pack packed --segment-ids
+    bload plan -q --dataset packed --epochs 1
+    bload view -q packed -T 90 --epochs 2 -o viewed
+    flip_tensors packed/shards/00000/shard-00000000.safetensors bload verify -q packed
+    flip_tensors packed/index.safetensors bload verify -q packed
+    flip_tensors packed/plans/epoch-00001.safetensors bload verify -q packed
     flip_tensors viewed/rows.safetensors bload verify -q viewed
     flip_tensors viewed/index.safetensors bload verify -q viewed
     flip_tensors viewed/plans/epoch-00001.safetensors bload verify -q viewed
