@@ -81,6 +81,8 @@ def packed(path: Any, field: str = "tokens", labels: Optional[str] = None, *, lo
     """
     dataset = open(path, ids=False, fields=[name for name in (field, labels, loss_mask) if name])
     for name, known_field in dataset.fields.items():
+        if name in dataset._options.fields and known_field.own:
+            raise OptionError(f"field \"{name}\" has steps of its own, not one integer per step", dataset.path)
         if name in dataset._options.fields and (known_field.shape or known_field.dtype.kind not in "iub"):
             raise OptionError(f"field \"{name}\" is {known_field.dtype}{list(known_field.shape)}, not one integer per step", dataset.path)
     for name in attributes:

@@ -14,13 +14,17 @@ import bload
 import tool
 from bload._core import checksum
 from harness import each
+from own import FIELDS, OwnTruth, with_own
 from sample import Sample, reseal, write_manifest
 from views import write_view
 
-WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces"
+OWN = "own-shards", "own-compressed", "view-own"  # with fields that have steps of their own
+WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces", *OWN
 
 # The sources of views, and T.
-VIEWS = {"view-rows": (("attributes", "attributes-zstd"), 64), "view-pieces": (("split", "compressed"), 24)}
+VIEWS = {"view-rows": (("attributes", "attributes-zstd"), 64), "view-pieces": (("split", "compressed"), 24),
+         "view-own": (("own-compressed", "plain"), 64)}
+FIELDS = {name: FIELDS[name] for name in ("transcript", "patches")}
 TABLES = "index.safetensors", "epoch-00001.safetensors", "rows.safetensors"
 FLIPS = 15
 EXTREMES = (-1, 0, 99, (1 << 31) - 1, 1 << 62, -(1 << 63))
@@ -53,21 +57,28 @@ class Faults(Sample):
         """A copy that may be broken, which has plans; and its files. A view has its sources beside it; some of their files are among them."""
         if way in VIEWS:
             return self.broken_view(way)
-        path = self.packed(way)
-        if not os.path.exists(os.path.join(path, "plans")):
-            self.bload("plan", "-q", "--dataset", path, "--epochs", 1)
+        path = self.source(way)
         copy = self.path("broken")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(path, copy)
         return copy, [os.path.join(copy, name) for name in tool.files_of(copy)]
 
+    def source(self, way):
+        """A dataset with a plan."""
+        path = self.packed(way.removeprefix("own-"))
+        if way != "store" and not os.path.exists(os.path.join(path, "plans")):
+            self.bload("plan", "-q", "--dataset", path, "--epochs", 1)
+        return with_own(path, self.path(way), FIELDS) if way.startswith("own-") else path
+
     def broken_view(self, way):
         whole, (sources, T) = self.path(way), VIEWS[way]
         if not os.path.exists(whole):
             for name in sources:
-                path = self.packed("attributes", "--compress", "zstd", name=name) if name == "attributes-zstd" else self.packed(name)
+                path = self.packed("attributes", "--compress", "zstd", name=name) if name == "attributes-zstd" else self.source(name)
                 shutil.copytree(path, os.path.join(whole, name))
-            write_view(os.path.join(whole, "view"), {name: os.path.join(whole, name) for name in sources}, T, epochs=1)
+            paths = {name: os.path.join(whole, name) for name in sources}
+            own = [OwnTruth(path, FIELDS).steps if name.startswith("own-") else {} for name, path in paths.items()]
+            write_view(os.path.join(whole, "view"), paths, T, epochs=1, own=own if any(own) else None)
         copy = self.path("broken")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(whole, copy)
@@ -137,7 +148,7 @@ class Faults(Sample):
                     self.attempt(what, path)
                 flip(file, at, mask)
 
-    @each(("joined", "view-pieces"))
+    @each(("joined", "view-pieces", "own-shards", "view-own"))
     def test_manifest(self, way):
         """Each word of the manifest replaced by what cannot be there, or taken away, under a right checksum."""
         path, _ = self.broken(way)
@@ -145,6 +156,7 @@ class Faults(Sample):
         manifest = json.loads(tool.read(name))
         manifest["configuration"] = {"group-by": "url", "pad": "zero"}
         manifest["fields"][0]["pad"] = 3
+        manifest["fields"] = manifest["fields"][:3]
         for change in changes(manifest):
             write_manifest(name, change)
             self.attempt(str(change)[:2000], path)
@@ -171,7 +183,7 @@ class Faults(Sample):
         file = os.path.join(path, "rows.safetensors")
         tables = load_file(file)
         for name, told, data in tensors(file):
-            if name not in ("block", "start", "length", "source_start", "row_ptr"):
+            if name not in ("block", "start", "length", "source_start", "row_ptr", "own.patches.length", "own.patches.start"):
                 continue
             kind = {"I64": "<q", "I32": "<i"}[told["dtype"]]
             for n in range(0, len(tables[name]), 7):
@@ -179,10 +191,63 @@ class Faults(Sample):
                     with patched(file, data + told["data_offsets"][0] + n * struct.calcsize(kind), struct.pack(kind, other)):
                         error = self.attempt(name, path)
                     entry = min(other, tables[name][n]) if name == "row_ptr" else n
-                    if entry < 0 or entry == len(tables["length"]) or tables["length"][entry] > 0:
+                    counted = tables["own.patches.length" if name == "own.patches.start" else "length"]  # without steps the place does not matter
+                    if entry < 0 or entry == len(counted) or counted[entry] > 0:
                         self.assertIsInstance(error, bload.DamagedError, f"{name}[{n}]: {other}")
 
-    @each(("joined", "shards", "view-rows"))
+    @each(OWN)
+    def test_own_tables(self, way):
+        """Numbers of own steps that cannot be, or are wrong by a little, in index, plans, rows and shards: an error, or the block that is right."""
+        path, files = self.broken(way)
+        sound = {number: blocks_of(path, number) for number in (0, 1)}
+        random, refused = np.random.default_rng(5), 0
+        for file in sorted(file for file in files if file.endswith(".safetensors")):
+            for name, entry, data in tensors(file):
+                if not name.endswith((".length", ".start", "_cu_seqlens", "_offsets")) or name == "cu_seqlens":
+                    continue
+                kind = {"I64": "<q", "I32": "<i"}[entry["dtype"]]
+                begin, end = entry["data_offsets"]
+                count = (end - begin) // struct.calcsize(kind)
+                for n in {0, count - 1, *random.integers(0, count, 2).tolist()}:
+                    at = data + begin + n * struct.calcsize(kind)
+                    with open(file, "rb") as opened:
+                        opened.seek(at)
+                        old, = struct.unpack(kind, opened.read(struct.calcsize(kind)))
+                    for value in {old - 1, old + 1, -1, 1 << 30, *((1 << 62, -(1 << 63)) if kind == "<q" else (-(1 << 31),))} - {old}:
+                        with patched(file, at, struct.pack(kind, value)):
+                            if "/shards/" not in file and file.startswith(path + "/"):
+                                reseal(path)  # else the checksum of a plan tells
+                            refused += self.compare(f"{file} {name}[{n}]: {value}", path, sound)
+        self.assertGreater(refused, 100)
+        reseal(path)
+        self.assertIsNone(self.attempt("as it was", path))
+
+    def compare(self, what, path, sound):
+        """Each block is what it was, or cannot be read; gives how many cannot."""
+        refused = 0
+        for number, expected in sound.items():
+            for pad in True, False:
+                try:
+                    dataset = bload.open(path, pad=pad)
+                    epoch = dataset.epoch(number)
+                except bload.Error:
+                    refused += 1
+                    continue
+                for i, block in enumerate(expected):
+                    try:
+                        found = epoch[i]
+                    except bload.DamagedError:
+                        refused += 1
+                        continue
+                    except Exception as error:
+                        raise AssertionError(f"{what}: block {i} of epoch {number}") from error
+                    for name, value in block.items():
+                        value = value[:block[f"{name}_cu_seqlens"][-1]] if name in FIELDS and not pad else value
+                        self.assertEqual(np.asarray(found[name]).tobytes(), value.tobytes(), (what, number, i, name))
+        self.attempt(what, path)
+        return refused
+
+    @each(("joined", "shards", "view-rows", "own-shards", "view-own"))
     def test_headers(self, way):
         """Each word of a plain file's header replaced by what cannot be there."""
         path, files = self.broken(way)
@@ -201,8 +266,8 @@ class Faults(Sample):
         path, _ = self.broken("shards")
         name = os.path.join(path, "manifest.json")
         manifest = json.loads(tool.read(name))
-        write_manifest(name, {**manifest, "format": 3})
-        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 3, but this reader knows versions 1 and 2: update bload",
+        write_manifest(name, {**manifest, "format": 5})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 5, but this reader knows versions 1 to 4: update bload",
                                bload.open, path)
         write_manifest(name, {**manifest, "compress": "lz4:1"})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)
@@ -341,6 +406,11 @@ def flip(file, at, mask):
         byte = opened.read(1)[0]
         opened.seek(at)
         opened.write(bytes([byte ^ mask]))
+
+
+def blocks_of(path, number):
+    """The blocks of an epoch, each with arrays of its own."""
+    return [{name: np.array(value) for name, value in block.items()} for block in bload.open(path).epoch(number)]
 
 
 class patched:

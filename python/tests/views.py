@@ -91,23 +91,68 @@ def tables_of(blocks):
     return {name: np.array(columns[name], kind) for name, kind in PLAN}
 
 
-def write_view(out, sources, T, align=1, epochs=2, seed=0, segment_ids=False):
-    """A view of sources, {name: directory}, whose blocks are drawn; in place of `bload view`."""
+def spans(plan, steps):
+    """The tables NAME.length and NAME.start of a plan, and the most own steps of a block, for each field."""
+    out = {}
+    for name, of in steps.items():
+        length = np.array([len(of[row]) if first == 0 else 0 for row, first in zip(plan["sequence"], plan["source_start"])], "<i4")
+        start, most = np.zeros(len(length), "<i4"), 0
+        for first, end in zip(plan["block_ptr"], plan["block_ptr"][1:]):
+            start[first:end] = np.cumsum(length[first:end]) - length[first:end]
+            most = max(most, int(length[first:end].sum()))
+        out[name] = length, start, most
+    return out
+
+
+def own_rows(truths, steps):
+    """The tables of rows.safetensors for own fields. steps: for each source the steps of its rows, by field."""
+    out = {}
+    for name in dict.fromkeys(name for of in steps for name in of):
+        length, start = out[f"own.{name}.length"], out[f"own.{name}.start"] = [], []
+        for truth, of in zip(truths, steps):
+            places = {}
+            for block in range(truth.d.blocks):
+                at = 0
+                for row, _, _, first in truth.d.pieces(block):
+                    count = len(of[name][row]) if name in of and first == 0 else 0
+                    places[row, first], at = (count, at), at + count
+            for row, told in enumerate(truth.d.sequences):
+                parts = sorted(first for other, first in places if other == row) if told["status"] == "ok" else []
+                for first in parts or [None]:
+                    count, at = places.get((row, first), (0, 0))
+                    length.append(count)
+                    start.append(at if count else 0)
+    return {name: np.array(values, "<i4") for name, values in out.items()}
+
+
+def write_view(out, sources, T, align=1, epochs=2, seed=0, segment_ids=False, own=None):
+    """A view of sources, {name: directory}, whose blocks are drawn; in place of `bload view`.
+
+    own: for each source its steps in fields that have steps of their own, {field: [steps of each row]}.
+    """
     truths, names = [Truth(path) for path in sources.values()], list(sources)
     rows, steps = rows_of(truths, names)
+    rows.update(own_rows(truths, own or []))
+    own_steps = {name: [row for truth, of in zip(truths, own) for row in of.get(name, [()] * len(truth.d.sequences))]
+                 for name in dict.fromkeys(name for of in own or [] for name in of)}
     random = np.random.default_rng(seed)
     drawn = [plan_of(steps, T, align, random) for _ in range(epochs + 1)]
     count = max(map(len, drawn))
     drawn = [blocks + [[]] * (count - len(blocks)) for blocks in drawn]
     os.makedirs(os.path.join(out, "plans"))
-    files, digest = ["rows.safetensors"], None
-    write_tensors(os.path.join(out, files[0]), {"bload_format": "1"}, rows)
+    files, digest, version = ["rows.safetensors"], None, "3" if own else "1"
+    write_tensors(os.path.join(out, files[0]), {"bload_format": version}, rows)
+    found = [spans(tables_of(blocks), own_steps) for blocks in drawn]
+    capacity = {name: max(1, *(of[name][2] for of in found)) for name in own_steps}
     for number, blocks in enumerate(drawn):
         name = f"plans/epoch-{number:05d}.safetensors" if number else "index.safetensors"
         tables = tables_of(blocks)
-        told = xxhash.xxh3_64(struct.pack("<q", T) + b"".join(table.tobytes() for table in tables.values())).hexdigest()
+        for field, (length, start, _) in found[number].items():
+            tables.update({f"{field}.length": length, f"{field}.start": start})
+        sizes = struct.pack(f"<{1 + len(capacity)}q", T, *capacity.values())
+        told = xxhash.xxh3_64(sizes + b"".join(table.tobytes() for table in tables.values())).hexdigest()
         digest = digest or told
-        write_tensors(os.path.join(out, name), {"T": str(T), "bload_format": "1", "plan_digest": told}, tables)
+        write_tensors(os.path.join(out, name), {"T": str(T), "bload_format": version, "plan_digest": told}, tables)
         files.append(name)
     first, entries, pad = 0, [], truths[0].d.manifest["configuration"].get("pad")
     for truth, name, path in zip(truths, names, sources.values()):
@@ -118,9 +163,13 @@ def write_view(out, sources, T, align=1, epochs=2, seed=0, segment_ids=False):
             "sequences": len(placed), "steps": sum(placed), "share": sum(placed) / sum(steps), "weight": None,
             "files": {file["name"]: file["checksum"] for file in manifest["files"] if "plans/" not in file["name"]}})
         first += number
+    fields = {}
+    for field in (field for truth in truths for field in truth.d.manifest["fields"]):
+        own_capacity = {"capacity": capacity[field["name"]]} if field["name"] in capacity else {}
+        fields.setdefault(field["name"], {**field, **own_capacity})
     manifest = {
-        "format": 2, "T": T, "S": max(len(block) for blocks in drawn for block in blocks), "blocks": count, "world_size": 1,
-        "batch_size": 1, "fields": truths[0].d.manifest["fields"], "attributes": truths[0].d.manifest.get("attributes", []),
+        "format": 4 if own else 2, "T": T, "S": max(len(block) for blocks in drawn for block in blocks), "blocks": count, "world_size": 1,
+        "batch_size": 1, "fields": list(fields.values()), "attributes": truths[0].d.manifest.get("attributes", []),
         "source_start": any(first for blocks in drawn for block in blocks for _, first, _, _ in block), "segment_ids": segment_ids,
         "plan_digest": digest, "configuration": {"align": str(align), **({"pad": pad} if pad else {})}, "rows": first,
         "sources": entries, "files": [entry(out, name) for name in files]}
@@ -136,14 +185,19 @@ def entry(directory, name):
 
 
 class ViewTruth:
-    """What a view must give, computed from its tables and the independent readers of its sources, step by step."""
+    """What a view must give, computed from its tables and the independent readers of its sources, step by step. own: see write_view."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, own=None):
         from safetensors.numpy import load_file
         with open(os.path.join(directory, "manifest.json")) as file:
             self.manifest = json.load(file)
         self.directory, self.load = directory, load_file
         self.truths = [Truth(os.path.join(directory, source["path"])) for source in self.manifest["sources"]]
+        fields = self.manifest["fields"]
+        self.manifest["fields"] = [field for field in fields if "steps" not in field]
+        self.own_fields = {field["name"]: field for field in fields if "steps" in field}
+        self.own = {name: [row for truth, of in zip(self.truths, own) for row in of.get(name, [()] * len(truth.d.sequences))]
+                    for name in self.own_fields}
         self.rows = load_file(os.path.join(directory, "rows.safetensors"))
         ids = [row["id"] for truth in self.truths for row in truth.d.sequences]
         self.ids = [f"{self.manifest['sources'][k]['name']}/{name}" if ids.count(name) > 1 else name
@@ -185,6 +239,14 @@ class ViewTruth:
         block["mask"] = block["segment_ids"] > 0
         for field in self.manifest["fields"]:
             block[field["name"]] = self.field(field, zip(*pieces))
+        for name, field in self.own_fields.items():
+            steps = [self.own[name][row] if first == 0 else () for row, first in zip(sequence, source_start)]
+            edges = np.cumsum([0, *map(len, steps)])
+            some = next(row for row in self.own[name] if isinstance(row, np.ndarray))
+            block[name] = np.full((field["capacity"], *some.shape[1:]), field.get("pad", 0), some.dtype)
+            block[f"{name}_cu_seqlens"] = np.array([*edges, *[edges[-1]] * (S - n)], "i4")
+            for k, own in enumerate(steps):
+                block[name][edges[k]:edges[k + 1]] = own if len(own) else 0
         return block
 
     def field(self, field, pieces):

@@ -17,7 +17,7 @@ from .mapping import RESIDENT, MappedFile
 from .safetensors import DTYPES
 from .sequences import Sequences
 from .shard import Shard
-from .stored import BlockOptions, BlockStore, Places
+from .stored import BlockOptions, BlockStore, Places, PlacesByAxis
 
 OPEN_SHARDS = 64
 
@@ -46,7 +46,7 @@ class BaseDataset(Blocks):
 
     def __init__(self, path: str, info: Manifest, verify: bool, *, fields: Union[str, Iterable[str], None] = None, ids: bool = True,
                  segment_ids: bool = False, position_ids: bool = False, mask: bool = False, decode: bool = True, writable: bool = False,
-                 reopen: Callable[..., Any], open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
+                 pad: bool = True, reopen: Callable[..., Any], open_shards: int = OPEN_SHARDS, resident: int = RESIDENT):
         self.path, self._info, self._storage = path, info, info.storage
         self._reopen = reopen  # opens a path as bload.open does: given here, since that function needs this class
         self._checked = arguments.flag("verify", verify)
@@ -55,26 +55,34 @@ class BaseDataset(Blocks):
         self._resident = arguments.at_least("resident", resident, 0)
         self.closed = False
         flags = (arguments.flag(name, value) for name, value in (
-            ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode)))
+            ("ids", ids), ("segment_ids", segment_ids), ("position_ids", position_ids), ("mask", mask), ("decode", decode), ("pad", pad)))
         self._options = BlockOptions(self._names(fields), *flags)
         self._check_names()
         if verify:
             checksum.xxh3(b"")  # raises DependencyError if the package is missing
         self._known: Optional[Sequences] = None
         self._table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
-        self._table_names = list(self._table_types)
+        self._axes = ["", *(name for name in self._options.fields if info.fields[name].own)]
+        self._common = [name for name in self._options.fields if name not in self._axes]
+        left_out = {field.table for field in info.own.values() if field.name not in self._axes}
+        self._table_names = [name for name in self._table_types if name not in left_out]
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}" for field in self.fields.values())
+        fields = ", ".join(f"{field.name} {field.stored} {list(field.shape)}{f' up to {field.capacity} own steps' if field.own else ''}"
+                           for field in self.fields.values())
         return f"<bload.{type(self).__name__} {self.path}: {len(self)} blocks, T = {self.T}, S = {self.S}; {fields}>"
 
     def _repr_html_(self) -> str:
         facts = f"{len(self):,} blocks, T = {self.T:,}, S = {self.S:,}; world size {self.world_size}, batch size {self.batch_size}"
         if len(self.epochs) > 1:
             facts += f"; epochs 0 to {self.epochs[-1]}"
-        fields = ((field.name, field.kind, field.stored, list(field.shape), field.coding) for field in self.fields.values())
-        return notebook.page(f"bload.{type(self).__name__}", self.path, facts,
-                             notebook.table(("field", "kind", "stored", "shape of a step", "encoding"), fields), *self._more_html())
+        fields = [[field.name, field.kind, field.stored, list(field.shape), field.coding] for field in self.fields.values()]
+        names = ["field", "kind", "stored", "shape of a step", "encoding"]
+        if self._info.own:
+            names.append("steps")
+            for row, field in zip(fields, self.fields.values()):
+                row.append(f"own, up to {field.capacity:,}" if field.own else f"{self.T:,}")
+        return notebook.page(f"bload.{type(self).__name__}", self.path, facts, notebook.table(names, fields), *self._more_html())
 
     def _more_html(self) -> List[str]:
         """Return further HTML tables for the notebook representation; a subclass may add some."""
@@ -253,7 +261,8 @@ class BaseDataset(Blocks):
         Returns
         -------
         dict of array [length, ...]
-            By name of the field. With decode=False a JPEG field is a list of files, U8 [bytes] each.
+            By name of the field. With decode=False a JPEG field is a list of files, U8 [bytes] each. A field with steps of its own has the
+            sequence's number of them, which may be 0.
 
         Raises
         ------
@@ -270,15 +279,19 @@ class BaseDataset(Blocks):
         row_values = self.sequences[row]
         pieces, places = self._stored_parts(row % len(self.sequences))
         self._check_stored(row_values, pieces, partial)
-        parts: Dict[str, List[Any]] = {name: [] for name in self._options.fields}
+        for shard, step in zip(places[""].shard.tolist(), places[""].step.tolist()):
+            source, number = self._source_of(shard)
+            source._check(number * source._info.blocks_per_shard + step // source.T)
+        return {self._key(name): self._joined(name, places[self.fields[name].axis]) for name in self._options.fields}
+
+    def _joined(self, name: str, places: Places) -> Any:
+        """Return the steps of a field in these places, one after the other; the blocks that store them were checked."""
+        parts = []
         for shard, step, start, end in zip(*(table.tolist() for table in places)):
             source, number = self._source_of(shard)
-            row, first = divmod(step, source.T)
-            block = number * source._info.blocks_per_shard + row
-            source._check(block)
-            for name, found in parts.items():
-                found.append(source._steps(block, name, first, first + end - start))
-        return {self._key(name): join(found) for name, found in parts.items()}
+            block, first = source._block_of(number, name, step)
+            parts.append(source._steps(block, name, first, first + end - start))
+        return join(parts) if parts else np.zeros((0, *self.fields[name].shape), self.fields[name].dtype)
 
     def verify(self, blocks: Optional[Iterable[SupportsIndex]] = None) -> None:
         """Read blocks and compare every stored byte with its checksum; needs the package xxhash.
@@ -333,20 +346,21 @@ class BaseDataset(Blocks):
         """Return one step of a field's padding: an array, or a number."""
         raise NotImplementedError
 
-    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[PlacesByAxis, Optional[np.ndarray]]:
         """Return where pieces are stored, for the composition of blocks.
 
-        The result is the number of the piece of each place, the places, and the pieces' numbers in the index if `values` needs them. `plan` is
-        the path of the file that lists the pieces, for messages. Raises DamagedError if a piece is not stored.
+        The result is for each axis of the fields that are read the number of the piece of each place, and the places; and the pieces' numbers
+        in the index if `values` needs them. `plan` is the path of the file that lists the pieces, for messages. Raises DamagedError if a piece
+        is not stored.
         """
         raise NotImplementedError
 
-    def _stored_parts(self, row: int) -> Tuple[Pieces, Places]:
-        """Return the stored parts of a row, in order, as pieces, and the place of each."""
+    def _stored_parts(self, row: int) -> Tuple[Pieces, Dict[str, Places]]:
+        """Return the stored parts of a row, in order, as pieces, and for each axis their places."""
         raise NotImplementedError
 
     def _values(self, pieces: Pieces) -> Dict[str, Any]:
-        """Return the table values of pieces, [n] each: all tables of a block except cu_seqlens, num_sequences and segment_ids."""
+        """Return the table values of pieces, [n] each: all tables of a block but num_sequences, segment_ids and those of places."""
         raise NotImplementedError
 
     def _source_of(self, shard: int) -> Tuple[BlockStore, int]:

@@ -33,6 +33,10 @@ class Blocks:
         position_ids     I32 [T]        0, 1, 2... from the start of each sequence or piece of one, 0 elsewhere; if requested
         mask             BOOL [T]       true in the steps of sequences; if requested
 
+    A field with steps of its own is NAME [capacity, ...], padded at the end, with the table NAME_cu_seqlens, I32 [S + 1]: the sequence in slot
+    k has the steps NAME_cu_seqlens[k] to NAME_cu_seqlens[k + 1]. With pad=False it is NAME [n, ...], without padding, and NAME_offsets,
+    I32 [2], is [0, n].
+
     With decode=False, encoded fields are returned as they are stored, under other names: NAME_jpeg, a list of T JPEG files, U8 [bytes] each
     (an empty file stands for zeros), or NAME_delta, U8 [T, H, W, 3 or 1], differences.
 
@@ -98,6 +102,8 @@ class Blocks:
                 block["position_ids"] = segments.position_ids(*places)
             if options.mask:
                 block["mask"] = segments.mask(*places)
+        if not options.pad:
+            block.update((f"{name}_offsets", np.array([0, len(block[name])], np.int32)) for name in options.fields if name in self.dataset._info.own)
         if options.ids:
             block["ids"] = self.dataset.sequences.ids(block["sequence"])
         return block

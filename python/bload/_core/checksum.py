@@ -1,7 +1,8 @@
 """64-bit XXH3 checksums; needs the package xxhash."""
 from __future__ import annotations
 
-from typing import Any
+import struct
+from typing import Any, List
 
 from .errors import DependencyError
 
@@ -33,9 +34,9 @@ def digest(value: int) -> str:
     return f"{value:016x}"
 
 
-def plan_digest(T: int, tables: Any) -> str:
-    """Return the digest of a plan, 16 hexadecimal digits: over T as I64, then the bytes of its tables from block_ptr on."""
+def plan_digest(sizes: List[int], tables: Any) -> str:
+    """Return the digest of a plan, 16 hexadecimal digits: over T and the capacities as I64, then the bytes of its tables from block_ptr on."""
     xxh3(b"")  # raises DependencyError if the package is missing
-    state = xxhash.xxh3_64(T.to_bytes(8, "little"))
+    state = xxhash.xxh3_64(struct.pack(f"<{len(sizes)}q", *sizes))
     state.update(tables)
     return digest(state.intdigest())

@@ -12,8 +12,9 @@ import numpy as np
 from .blocks import Block
 from .encoding import JPEG
 from .errors import DamagedError
-from .index import Pieces
-from .stored import BlockStore, DatasetLike
+from .index import Pieces, Span
+from .manifest import Field
+from .stored import BlockStore, DatasetLike, Places
 
 LOCATED = 1 << 12  # pieces of neighbouring blocks to locate at a time: many cost little more than one
 KEPT = 1 << 20     # the most pieces whose places and values are kept, about 80 bytes each
@@ -31,23 +32,33 @@ class Layout(Protocol):
         ...
 
 
-class Page(NamedTuple):
-    """The pieces, places and padding of some consecutive blocks, located together.
+class Track(NamedTuple):
+    """The places and the padding of a page's blocks on one axis; see Page and Field.axis.
 
-    Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables. start: the first step of each piece, ascending in a block.
-    stop: the end of the last piece of each block, or 0. values: the table values of the pieces, [n] each; see BaseDataset._values. places,
-    I64 [n, 4]: where the parts of the pieces are stored; see Places. gaps, I64 [n, 2]: first step and end of padding.
+    table: the name of the table with the places in a block. start: the first step of each piece, ascending in a block. stop: the end of the
+    last piece of each block, or 0. places, I64 [n, 4]: where the parts of the pieces are stored; see Places. gaps, I64 [n, 2]: first step and
+    end of padding.
     """
-    first: int
-    end: int
-    piece_ptr: List[int]
+    table: str
     start: np.ndarray
     stop: List[int]
-    values: Dict[str, np.ndarray]
     place_ptr: List[int]
     places: np.ndarray
     gap_ptr: List[int]
     gaps: np.ndarray
+
+
+class Page(NamedTuple):
+    """The pieces of some consecutive blocks, located together.
+
+    Block first + k has the entries ptr[k] to ptr[k + 1] - 1 of each group of tables. values: the table values of the pieces, [n] each; see
+    BaseDataset._values. tracks: one for each axis of the fields that are read, the common one first.
+    """
+    first: int
+    end: int
+    piece_ptr: List[int]
+    values: Dict[str, np.ndarray]
+    tracks: List[Track]
 
 
 def ends(owner: np.ndarray, count: int) -> List[int]:
@@ -56,8 +67,8 @@ def ends(owner: np.ndarray, count: int) -> List[int]:
     return pointers
 
 
-def gaps_of(pointers: np.ndarray, pieces: Pieces, T: int) -> Tuple[np.ndarray, np.ndarray]:
-    """Return the steps of blocks that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
+def gaps_of(pointers: np.ndarray, pieces: Span, T: int) -> Tuple[np.ndarray, np.ndarray]:
+    """Return the steps of blocks of T steps that belong to no piece: the block of each gap, ascending, and its first step and end, I64 [n, 2]."""
     blocks = np.arange(len(pointers) - 1)
     at = pointers[1:] + blocks  # the last gap of each block, which ends at T: a block has one gap more than pieces
     begin, end = gaps = np.zeros((2, len(pieces.start) + len(blocks)), np.int64)
@@ -74,16 +85,23 @@ def locate(dataset: DatasetLike, layout: Layout, first: int, end: int) -> Page:
     """Return the page of blocks first to end; raise DamagedError if one of them is damaged."""
     pointers, pieces = layout.of(first, end)
     block = np.repeat(np.arange(end - first), np.diff(pointers))
-    piece, places, number = dataset._places(pieces, layout.path)
+    found, number = dataset._places(pieces, layout.path)
+    tracks = [track_of(dataset, axis, pointers, pieces.span(axis), block[found[axis][0]], found[axis][1]) for axis in dataset._axes]
+    return Page(first, end, pointers.tolist(), dataset._values(pieces._replace(number=number)), tracks)
+
+
+def track_of(dataset: DatasetLike, axis: str, pointers: np.ndarray, pieces: Span, owner: np.ndarray, places: Places) -> Track:
+    """Return the track of an axis. pointers: where the pieces of each block begin, and the end. owner: the block of each place."""
+    count, size = len(pointers) - 1, dataset._info.fields[axis].capacity if axis else dataset.T
     # The order of the output is the fastest to write; but keep the parts of a compressed frame together.
-    order = np.lexsort((places.step if dataset._compressed else places.start, places.shard, block[piece]))
-    owner, gaps = gaps_of(pointers, pieces, dataset.T)
-    stop = np.zeros(end - first, np.int64)
+    order = np.lexsort((places.step if dataset._compressed else places.start, places.shard, owner))
+    gap_owner, gaps = gaps_of(pointers, pieces, size)
+    stop = np.zeros(count, np.int64)
     used = np.flatnonzero(pointers[1:] > pointers[:-1])
     last = pointers[used + 1] - 1
     stop[used] = pieces.start[last] + pieces.length[last]
-    return Page(first, end, pointers.tolist(), pieces.start, stop.tolist(), dataset._values(pieces._replace(number=number)),
-                ends(block[piece], end - first), np.stack(places, 1)[order], ends(owner, end - first), gaps)
+    return Track(dataset._info.fields[axis].table if axis else "cu_seqlens", pieces.start, stop.tolist(), ends(owner, count),
+                 np.stack(places, 1)[order], ends(gap_owner, count), gaps)
 
 
 class Composer:
@@ -92,7 +110,10 @@ class Composer:
     def __init__(self, dataset: DatasetLike, layout: Layout):
         self.dataset, self.layout, self.options = dataset, layout, dataset._options
         self.T, self.S = dataset.T, dataset.S
-        self.names = [(name, dataset._key(name)) for name in self.options.fields]
+        fields = [dataset._info.fields[name] for name in self.options.fields]
+        # For each axis its fields: their names in blocks, the bytes of a step, and whether they are padded.
+        self.fields = [[(field, dataset._key(field.name), field.step_bytes, self.options.pad or not field.own)
+                        for field in fields if field.axis == axis] for axis in dataset._axes]
         # The tables of a block without sequences: to copy them costs less than to make them.
         self.unused = {name: np.full(self.S, -1 if name == "sequence" else 0, dtype) for name, dtype in dataset._table_types.items()}
         self.sound = np.zeros(dataset._info.blocks, np.bool_)  # whether the stored blocks that block i needs were all checked
@@ -124,13 +145,16 @@ class Composer:
         self.dataset._check_open()
         page = self.page_of(i)
         k = i - page.first
-        places = page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist()
-        if not self.sound[i]:
-            self.check(places)
-            self.sound[i] = True
-        first, end = page.gap_ptr[k], page.gap_ptr[k + 1]
-        gaps = page.gaps[first:end].tolist() if first < end else []
-        block: Block = {key: self.field(name, places, gaps) for name, key in self.names}
+        block: Block = {}
+        for track, fields in zip(page.tracks, self.fields):
+            places = track.places[track.place_ptr[k]:track.place_ptr[k + 1]].tolist()
+            if not self.sound[i]:  # own steps, which follow, are stored in the same blocks as the common ones
+                self.check(places)
+                self.sound[i] = True
+            first, end = track.gap_ptr[k], track.gap_ptr[k + 1]
+            gaps = track.gaps[first:end].tolist() if first < end else []
+            for field, key, size, pad in fields:
+                block[key] = self.field(field, places, gaps, field.capacity if pad else track.stop[k], size)
         block.update(self.tables(page, k))
         return block
 
@@ -139,7 +163,8 @@ class Composer:
         page = self.page(*self.around(i)) if self.small else self.located(i, i + 1)
         k = i - page.first
         needed: Dict[Tuple[int, int], Tuple[BlockStore, int]] = {}
-        for shard, step, _, _ in page.places[page.place_ptr[k]:page.place_ptr[k + 1]].tolist():
+        track = page.tracks[0]  # own steps are stored in the same blocks as the common ones
+        for shard, step, _, _ in track.places[track.place_ptr[k]:track.place_ptr[k + 1]].tolist():
             source, number = self.dataset._source_of(shard)
             row = step // source.T
             needed[shard, row] = source, number * source._info.blocks_per_shard + row
@@ -171,21 +196,22 @@ class Composer:
         """Return the tables of block k of a page, in the form of stored ones."""
         first, end = page.piece_ptr[k], page.piece_ptr[k + 1]
         n = end - first
-        starts = np.empty(self.S + 1, np.int32)
-        starts[:n], starts[n:] = page.start[first:end], page.stop[k]
-        tables: Dict[str, Any] = {"cu_seqlens": starts, "num_sequences": np.int32(n)}
+        tables: Dict[str, Any] = {}
+        for track in page.tracks:
+            starts = tables[track.table] = np.empty(self.S + 1, np.int32)
+            starts[:n], starts[n:] = track.start[first:end], track.stop[k]
+        tables["num_sequences"] = np.int32(n)
         for name, values in page.values.items():
             table = tables[name] = self.unused[name].copy()
             table[:n] = values[first:end]
         return tables
 
-    def field(self, name: str, places: List[List[int]], gaps: List[List[int]]) -> Any:
-        """Return a field of a block, [T, ...] or a list of T JPEG files: copies of the places, and padding."""
-        dataset = self.dataset
-        field, T = dataset._info.fields[name], self.T
+    def field(self, field: Field, places: List[List[int]], gaps: List[List[int]], steps: int, size: int) -> Any:
+        """Return the first steps, of `size` bytes, of a field of a block, [steps, ...] or a list of JPEG files: copies of the places, and padding."""
+        dataset, name = self.dataset, field.name
         files = field.encoding == JPEG and not self.options.decode
-        out: Any = [NO_FILE] * T if files else np.empty((T, *field.shape), field.dtype)
-        memory, size = (NO_FILE.data, 0) if files else (out.reshape(-1).view(np.uint8).data, out.nbytes // T)
+        out: Any = [NO_FILE] * steps if files else np.empty((steps, *field.shape), field.dtype)
+        memory = NO_FILE.data if files else out.reshape(-1).view(np.uint8).data
         for shard, here in itertools.groupby(places, SHARD):
             there = dataset._shard(shard)
             begin = there.begins.get(name)
@@ -196,12 +222,12 @@ class Composer:
             for _, step, start, end in here:
                 source._fill(number, name, step, out, start, end)
         for first, end in gaps:
-            self.pad(name, out, first, end)
+            self.pad(field, out, first, end)
         return out
 
-    def pad(self, name: str, out: Any, first: int, end: int) -> None:
+    def pad(self, field: Field, out: Any, first: int, end: int) -> None:
         """Fill steps first to end of out with padding, as bload pack does."""
-        if self.repeat and first > 0:
+        if self.repeat and first > 0 and not field.own:
             out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
         elif not isinstance(out, list):  # empty files stand for zeros, the padding of pictures
-            out[first:end] = self.dataset._padding(name)
+            out[first:end] = self.dataset._padding(field.name)

@@ -12,19 +12,18 @@ from .base import BaseDataset
 from .blocks import Block
 from .encoding import DELTA, RAW, decode_jpeg, undelta
 from .errors import DamagedError, DependencyError
-from .index import Index, Pieces
-from .locator import IndexLocator
-from .manifest import INDEX, Manifest
+from .index import Index, Pieces, Span
+from .locator import IndexLocator, Parts, parts_of
+from .manifest import INDEX, PADDED, Field, Manifest
 from .proof import Proof
-from .safetensors import bytes_of
 from .seekable import Frames
 from .sequences import FILE as SEQUENCES
 from .sequences import Sequences
 from .shard import Shard
 from .shards import FILE as SHARDS
 from .shards import read_entries
-from .stored import BlockStore, Places
-from .tables import CHECKED, agree, planned
+from .stored import BlockStore, Places, PlacesByAxis
+from .tables import CHECKED, agree, offsets_agree, planned
 
 LARGE_FRAME = 1 << 20  # bytes; larger frames are expensive if only a part of each is needed
 # The most bytes of decompressed frames that a dataset keeps, and the most frames.
@@ -56,7 +55,7 @@ class Dataset(BaseDataset):
 
     def _opener(self, share: int) -> Callable[[int], Shard]:
         """Return a function that opens shards by number. `share` is the mapped bytes that a shard may keep; see MappedFile."""
-        largest = max(bytes_of(field.stored, (self.T, *field.shape)) for field in self.fields.values())
+        largest = max(1, *(field.block_bytes for field in self.fields.values()))
         self._frames = frames = Frames(max(1, min(FRAMES, FRAME_BYTES // min(largest, self._info.frame_size))))
         opener = self._storage.shards(self._info, self._index.block_checksum, list(self._options.fields))
         make = functools.partial(Shard, opener, self._info, frames, self._checked or self._proof is not None, share)
@@ -107,9 +106,26 @@ class Dataset(BaseDataset):
 
     def _block(self, i: int) -> Block:
         tables = self._tables(i)
-        block: Block = {self._key(name): self._steps(i, name, 0, self.T, self._writable) for name in self._options.fields}
+        block: Block = {self._key(name): self._steps(i, name, 0, self.T, self._writable) for name in self._common}
+        for name in self._axes[1:]:
+            block[name] = self._own_steps(i, self.fields[name], int(tables[f"{name}_cu_seqlens"][-1]))
         block.update(tables)
         return self._complete(block)
+
+    def _own_steps(self, i: int, field: Field, count: int) -> np.ndarray:
+        """Return the steps of block i in a field that has steps of its own: `count` of them, and padding."""
+        if field.storage == PADDED or not self._options.pad:
+            stored: np.ndarray = self._steps(i, field.name, 0, field.capacity if self._options.pad else count, self._writable)
+            return stored
+        out = np.full((field.capacity, *field.shape), field.pad, field.dtype) if field.pad else \
+            np.zeros((field.capacity, *field.shape), field.dtype)
+        number, row = divmod(i, self._info.blocks_per_shard)
+        shard = self._shard(number)
+        if field.name in shard.begins:
+            shard.file.fill(shard.offset(field, row, 0), out[:count].reshape(-1).view(np.uint8))
+        else:
+            out[:count] = self._steps(i, field.name, 0, count)
+        return out
 
     def _tables(self, i: int) -> Dict[str, np.ndarray]:
         """Return the tables of block i; raise DamagedError if they differ from the index."""
@@ -132,6 +148,10 @@ class Dataset(BaseDataset):
             return
         if self._checked and not self.sound_shards[number]:
             self._check_shard(shard, number)
+        if not shard.has_sound_offsets:
+            if not offsets_agree(shard, self._index, number * self._info.blocks_per_shard):
+                raise DamagedError(f"its offsets differ from {INDEX}", shard.path)
+            shard.has_sound_offsets = True
         some = max(1, CHECKED // self.S)
         begin = row - row % some
         try:
@@ -141,7 +161,7 @@ class Dataset(BaseDataset):
 
     def _check_rows(self, shard: Shard, number: int, begin: int, end: int) -> None:
         """Compare the tables of rows begin to end of a shard with the index; raise DamagedError if they differ."""
-        stored = {name: shard.whole(name)[begin:end] for name in self._table_names}
+        stored = {name: shard.whole(name)[begin:end] for name in self._table_types}
         first = number * self._info.blocks_per_shard
         if not agree(stored, planned(self._index, first + begin, first + end)):
             raise DamagedError(f"the tables of block {first + begin} differ from {INDEX}", shard.path)
@@ -157,9 +177,9 @@ class Dataset(BaseDataset):
         own = own and field.encoding == RAW
         stored: Any
         if self._proof is not None:
-            stored = self._checked_field(i, name, (first, end) == (0, self.T), own)[first:end]
-        elif self._checked and ((first, end) == (0, self.T) or not self.sound_blocks[i, list(self.fields).index(name)]):
-            whole = shard.stored(field, row, 0, self.T, own)
+            stored = self._checked_field(i, name, (first, end) == (0, shard.steps(field, row)), own)[first:end]
+        elif self._checked and ((first, end) == (0, shard.steps(field, row)) or not self.sound_blocks[i, self._columns[name]]):
+            whole = shard.stored(field, row, 0, shard.steps(field, row), own)
             self._check_block(shard, i, name, whole)
             stored = whole[first:end]
         else:
@@ -194,24 +214,36 @@ class Dataset(BaseDataset):
         number, row = divmod(i, self._info.blocks_per_shard)
         shard = self._shard(number)
         try:
-            stored: np.ndarray = shard.stored(self.fields[name], row, 0, self.T, own)
+            field = self.fields[name]
+            stored: np.ndarray = shard.stored(field, row, 0, shard.steps(field, row), own)
             self._check_block(shard, i, name, stored)
         except DamagedError:
             self._drop()  # close the shard, because its seek table may be wrong
             raise
         return stored
 
+    def _block_of(self, number: int, name: str, step: int) -> Tuple[int, int]:
+        """Return the block that stores a step of a field, counted from the first one in shard `number`, and its number in the block."""
+        field = self.fields[name]
+        row, first = divmod(step, field.capacity) if field.storage == PADDED else self._shard(number).row_of(field, step)
+        return number * self._info.blocks_per_shard + row, first
+
     def _fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None:
         """Copy steps of a field into steps start to end of out, [T, ...] or a list: those of shard `number` from `step` on."""
-        row, first = divmod(step, self.T)
-        out[start:end] = self._steps(number * self._info.blocks_per_shard + row, name, first, first + end - start)
+        block, first = self._block_of(number, name, step)
+        out[start:end] = self._steps(block, name, first, first + end - start)
 
     def _verify_block(self, i: int) -> None:
         """Compare all that block i stores with its checksums, if opened with verify; raise DamagedError if something differs."""
         self._check_open()
         self._with_place(f"block {i}: ", functools.partial(self._check, i))
         for name in self._options.fields:
-            self._with_place(f"block {i} of {name}: ", functools.partial(self._steps, i, name, 0, self.T))
+            self._with_place(f"block {i} of {name}: ", functools.partial(self._whole, i, name))
+
+    def _whole(self, i: int, name: str) -> Any:
+        """Return all that block i stores of a field."""
+        number, row = divmod(i, self._info.blocks_per_shard)
+        return self._steps(i, name, 0, self._shard(number).steps(self.fields[name], row))
 
     @staticmethod
     def _with_place(what: str, read: Callable[[], Any]) -> None:
@@ -246,35 +278,47 @@ class Dataset(BaseDataset):
             self._locator = IndexLocator(self._index)
         return self._locator
 
-    def _stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+    def _stored_parts(self, row: int) -> Tuple[Pieces, Dict[str, Places]]:
         numbers = self._index_locator().order[self._index_locator().of(row)]
         index, repeated = self._index, self._index.repeated_steps(numbers)
+        own = {name: Span(index.own[name].length[numbers], np.zeros(len(numbers), np.int64)) for name in self._axes[1:]}
         pieces = Pieces(index.sequence[numbers], index.source_start[numbers] + repeated, index.length[numbers] - repeated,
-                        index.start[numbers] + repeated)
+                        index.start[numbers] + repeated, None, own)
         if pieces.length.min(initial=1) < 1:
             raise DamagedError(f"a piece of row {row} has no steps except those of the previous piece", index.path)
-        return pieces, self._places_of(numbers, repeated, np.zeros(len(numbers), np.int64), pieces.length)
+        parts = {axis: parts_of(pieces.span(axis), numbers) for axis in self._axes}
+        parts[""] = parts[""]._replace(skip=repeated, start=np.zeros(len(numbers), np.int64))
+        return pieces, {axis: self._places_of(axis, parts[axis]) for axis in self._axes}
 
-    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
-        if pieces.number is not None:
-            return np.arange(len(pieces.number)), self._places_of(pieces.number, np.int64(0), pieces.start, pieces.length), pieces.number
-        parts = self._index_locator().find(pieces, plan)
-        numbers = self._index_locator().order[parts.entry]
-        if len(numbers) != len(pieces.start) or (self._index.length[numbers] != pieces.length).any():
-            raise DamagedError("it has pieces that are not stored as such", plan)
-        return parts.piece, self._places_of(numbers, parts.skip, parts.start, parts.length), numbers
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[PlacesByAxis, Optional[np.ndarray]]:
+        numbers = pieces.number
+        if numbers is not None:
+            parts = {axis: parts_of(pieces.own[axis], numbers) for axis in self._axes[1:]}
+            parts[""] = Parts(np.arange(len(numbers)), numbers, np.int64(0), pieces.start, pieces.length)
+        else:
+            locator = self._index_locator()
+            found = locator.find(pieces, plan)
+            numbers = locator.order[found.entry]
+            if len(numbers) != len(pieces.start) or (self._index.length[numbers] != pieces.length).any():
+                raise DamagedError("it has pieces that are not stored as such", plan)
+            parts = {axis: locator.find_own(axis, pieces, found, plan) if axis else found for axis in self._axes}
+            parts = {axis: one._replace(entry=locator.order[one.entry]) for axis, one in parts.items()}
+        return {axis: (one.piece, self._places_of(axis, one)) for axis, one in parts.items()}, numbers
 
-    def _places_of(self, numbers: np.ndarray, skip: Any, start: np.ndarray, length: np.ndarray) -> Places:
-        """Return where `length` steps of stored pieces are, after the first `skip`."""
-        shard, row = np.divmod(self._index.blocks_of(numbers), self._info.blocks_per_shard)
-        return Places(shard, row * self.T + self._index.start[numbers] + skip, start, start + length)
+    def _places_of(self, axis: str, parts: Parts) -> Places:
+        """Return where parts of stored pieces are on an axis; their entries are numbers of pieces in the index."""
+        index, blocks = self._index, self._index.blocks_of(parts.entry)
+        start = index.own[axis].start if axis else index.start
+        shard, row = np.divmod(blocks, self._info.blocks_per_shard)
+        first = index.first_steps(self.fields[axis], blocks) if axis else row * self.T
+        return Places(shard, first + start[parts.entry] + parts.skip, parts.start, parts.start + parts.length)
 
     def _values(self, pieces: Pieces) -> Dict[str, Any]:
         """Return the table values of the stored blocks that contain the pieces; a failed sequence has row -1 and length 0."""
         assert pieces.number is not None
         blocks = self._index.blocks_of(pieces.number)
         places = pieces.number - self._index.block_ptr[blocks]
-        names = [name for name in self._table_names if name not in ("cu_seqlens", "num_sequences", "segment_ids")]
+        names = [name for name in self._table_names if name not in ("num_sequences", "segment_ids") and name not in self._info.place_tables]
         values: Dict[str, Any] = {name: np.empty(len(blocks), self._table_types[name]) for name in names}
         shards, rows = np.divmod(blocks, self._info.blocks_per_shard)
         for number in np.unique(shards).tolist():
@@ -303,4 +347,4 @@ class Dataset(BaseDataset):
             return {}
         block, step = place
         self._check(block)
-        return {name: self._steps(block, name, step, step + 1)[0].copy() for name in self._options.fields}
+        return {name: self._steps(block, name, step, step + 1)[0].copy() for name in self._options.fields if name in self._common}

@@ -11,7 +11,7 @@ from .arguments import integer
 from .blocks import Block, Blocks
 from .compose import LOCATED, Composer
 from .errors import DamagedError, EpochError
-from .index import Pieces, Plan
+from .index import Pieces, Plan, Span, back_to_back
 from .stored import BlockStore, DatasetLike
 
 NAME = re.compile(r"plans/epoch-([0-9]{5,18})\.safetensors")
@@ -73,8 +73,8 @@ class WindowedEpoch:
     """The layout of an epoch drawn while reading: each block takes its pieces from a window of consecutive stored blocks that contains it.
 
     A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length and group takes which slot, and
-    the order of the pieces in the block. In a dataset packed with --max-column the pieces are also equal in these columns. In a dataset
-    packed with --align the lengths also keep their starts.
+    the order of the pieces in the block. In a dataset packed with --max-column the pieces are also equal in these columns, and in a dataset
+    with fields that have steps of their own in the numbers of these. In a dataset packed with --align the lengths also keep their starts.
 
     Raises EpochError if the window is below 1.
     """
@@ -111,15 +111,15 @@ class WindowedEpoch:
         return groups
 
     def draw(self, number: int) -> np.ndarray:
-        """Return the piece that takes the place of each stored piece of a window: a permutation among pieces of equal length and group."""
+        """Return the piece that takes the place of each stored piece of a window: a permutation among pieces of equal lengths and group."""
         blocks = range(number * self.window, min((number + 1) * self.window, self.index.blocks))
         self.index.of(blocks[0], blocks[-1] + 1)  # raises DamagedError if the plan is invalid
         first, end = self.index.range_of(blocks[0])[0], self.index.range_of(blocks[-1])[1]
         places = np.arange(first, end)
         length = self.index.length[first:end]
-        group = self.groups_at(self.index.sequence[first:end])
+        equal = [*(span.length[first:end] for span in self.index.own.values()), self.groups_at(self.index.sequence[first:end]), length]
         drawn = np.empty_like(places)
-        drawn[np.lexsort((places, group, length))] = places[np.lexsort((hash_numbers(places, *self.seeds), group, length))]
+        drawn[np.lexsort((places, *equal))] = places[np.lexsort((hash_numbers(places, *self.seeds), *equal))]
         return drawn
 
     def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
@@ -134,7 +134,9 @@ class WindowedEpoch:
             order = np.argsort(hash_numbers(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
-        return pointers, Pieces(self.index.sequence[pieces], self.index.source_start[pieces], length, start, pieces)
+        spans = {name: span.length[pieces] for name, span in self.index.own.items()}
+        own = {name: Span(steps, back_to_back(pointers, steps)[0]) for name, steps in spans.items()}
+        return pointers, Pieces(self.index.sequence[pieces], self.index.source_start[pieces], length, start, pieces, own)
 
 
 class Epoch(Blocks):

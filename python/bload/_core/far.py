@@ -11,7 +11,7 @@ import numpy as np
 from . import checksum
 from .encoding import JPEG
 from .errors import DamagedError
-from .manifest import Manifest
+from .manifest import FLAT, Field, Manifest
 from .mapping import WORTH_MAPPING, WORTH_VIEWING, Buffer, Bytes, MappedFile, Steps
 from .pieces import Piece, size_of
 from .regions import checksums, digest_of
@@ -200,7 +200,8 @@ class FarShard(FarFile):
         self.first = number * manifest.blocks_per_shard
         self.keys: Dict[int, str] = {}  # the key of each segment
         self.fields = {field.tensor: field for field in manifest.fields.values()}
-        offsets = sum(bytes_of("I64", (manifest.T + 1,)) for field in manifest.fields.values() if field.encoding == JPEG)
+        offsets = sum(bytes_of("I64", (field.capacity + 1 if field.encoding == JPEG else 1,)) for field in manifest.fields.values()
+                      if field.encoding == JPEG or field.storage == FLAT)
         tables = (offsets + sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())) * len(block_checksum)
         self.expected = min(self.size, HEADER + tables)
         self.whole = self.size <= max(unit, self.expected)
@@ -277,17 +278,24 @@ class FarShard(FarFile):
             field = self.fields.get(name)
             if field is None:
                 continue
-            if field.encoding == JPEG:
-                offsets = header.tensors.get(f"{field.name}_offsets", tensor)
-                table = np.frombuffer(read_ranges(head, self.ranges_of(header), offsets.begin, offsets.end - offsets.begin), np.uint8)
-                if offsets is tensor or len(offsets.shape) != 2 or offsets.dtype != "I64" or offsets.shape[0] != count:
-                    raise DamagedError(f"no offsets of {name}", self.path)
-                starts = np.append(table.view("<i8").reshape(offsets.shape)[:, 0], tensor.end - tensor.begin)
-                if (np.diff(starts) < 0).any() or starts[0] != 0:
-                    raise DamagedError(f"the offsets of {name} are not ascending or exceed it", self.path)
+            if field.encoding == JPEG or field.storage == FLAT:
+                starts = self.offsets_of(header, head, field, tensor.end - tensor.begin)
             else:
                 starts = np.arange(count + 1) * ((tensor.end - tensor.begin) // count)
             yield name, starts + tensor.begin
+
+    def offsets_of(self, header: Header, head: Bytes, field: Field, size: int) -> np.ndarray:
+        """Return where the blocks of a field of `size` bytes begin, and the end: I64 [blocks + 1]; raise DamagedError if its table is damaged."""
+        count, files = len(self.block_checksum), field.encoding == JPEG
+        place = header.tensors.get(f"{field.name}_offsets")
+        if place is None or (place.dtype, place.shape) != ("I64", (count, field.capacity + 1) if files else (count + 1,)):
+            raise DamagedError(f"no offsets of {field.tensor}", self.path)
+        table = np.frombuffer(read_ranges(head, self.ranges_of(header), place.begin, place.end - place.begin), "<i8").reshape(place.shape)
+        unit = 1 if files else field.step_bytes
+        starts = np.append(table[:, 0], size) if files else table
+        if starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != size // unit:
+            raise DamagedError(f"the offsets of {field.tensor} are not ascending or exceed it", self.path)
+        return np.asarray(starts * unit)
 
     def lay_out(self, header: Header, head: Bytes) -> None:
         """Set where the segments begin."""

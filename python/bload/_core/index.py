@@ -1,29 +1,46 @@
 """index.safetensors: the plan of the stored blocks, and the checksum of each block of each field."""
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 import numpy as np
 
 from . import checksum
 from .errors import DamagedError
-from .manifest import Manifest
+from .manifest import PADDED, Field, Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
 
 SCANNED = 1 << 20  # how many pieces to search at a time
 
 
+class Span(NamedTuple):
+    """How many steps pieces have on an axis, and the first one in the block: arrays [n]."""
+    length: np.ndarray
+    start: np.ndarray
+
+
 class Pieces(NamedTuple):
     """Pieces of sequences: for each its row of the table, first step in the sequence, number of steps, and first step in the block.
 
-    number: their numbers in the index, I64 [n], if these are known.
+    number: their numbers in the index, I64 [n], if these are known. own: their steps in each field that has steps of its own. Such steps
+    belong to the piece with the first step of the sequence, and follow each other in a block from 0 on.
     """
     sequence: np.ndarray
     source_start: np.ndarray
     length: np.ndarray
     start: np.ndarray
     number: Optional[np.ndarray] = None
+    own: Mapping[str, Span] = {}
+
+    def span(self, axis: str) -> Span:
+        """Return the steps of the pieces on an axis; see Field.axis."""
+        return self.own[axis] if axis else Span(self.length, self.start)
+
+    def at(self, places: np.ndarray) -> "Pieces":
+        """Return some of the pieces, without their numbers."""
+        own = {name: Span(*(table[places] for table in span)) for name, span in self.own.items()}
+        return Pieces(self.sequence[places], self.source_start[places], self.length[places], self.start[places], None, own)
 
 
 def last_upto(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -37,10 +54,20 @@ def last_upto(table: Any, low: np.ndarray, high: np.ndarray, values: np.ndarray)
     return low
 
 
+def back_to_back(pointers: np.ndarray, length: np.ndarray) -> "tuple[np.ndarray, np.ndarray]":
+    """Return the first step of each piece, I64 [n], if the pieces of a block follow each other from 0 on, and the steps of each block.
+
+    pointers: see Plan.of.
+    """
+    before = np.append(0, np.cumsum(length, dtype=np.int64))
+    return before[:-1] - np.repeat(before[pointers[:-1]], np.diff(pointers)), np.diff(before[pointers])
+
+
 class Plan:
     """A mapped plan file of B blocks and P pieces. Block b has the pieces block_ptr[b] to block_ptr[b + 1] - 1.
 
-    block_ptr I64 [B + 1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P]; see Pieces.
+    block_ptr I64 [B + 1], sequence I64 [P], source_start I64 [P], length I32 [P], start I32 [P]; see Pieces. For each field with steps of its
+    own also NAME.length I32 [P] and NAME.start I32 [P].
 
     Raises DamagedError if the file is damaged, or does not match the manifest.
     """
@@ -51,7 +78,7 @@ class Plan:
         self.file = file
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")
-        if version not in ("1", str(manifest.json["format"])):
+        if version not in manifest.plan_versions:
             raise DamagedError(f"format {version} differs from the manifest", path)
         rows = self.header.tensors.get("sequence")
         self.pieces = rows.shape[0] if rows and len(rows.shape) == 1 else 0
@@ -60,6 +87,8 @@ class Plan:
         self.source_start = self.table("source_start", "I64", self.pieces)
         self.length = self.table("length", "I32", self.pieces)
         self.start = self.table("start", "I32", self.pieces)
+        self.capacities = {name: field.capacity for name, field in manifest.own.items()}
+        self.own = {name: Span(*(self.table(f"{name}.{table}", "I32", self.pieces) for table in Span._fields)) for name in manifest.own}
         self.sorted: Optional[np.ndarray] = None
 
     def table(self, name: str, dtype: str, *shape: int) -> np.ndarray:
@@ -87,8 +116,9 @@ class Plan:
         """
         pointers = self.pointers(first, end)
         here = slice(pointers[0], pointers[-1])
-        pieces = Pieces(*(table[here] for table in (self.sequence, self.source_start, self.length, self.start)))
         pointers = pointers - pointers[0]
+        own = {name: self.own_steps(name, first, here, pointers) for name in self.own}
+        pieces = Pieces(self.sequence[here], self.source_start[here], self.length[here], self.start[here], None, own)
         if len(pieces.start) > 0:
             stop = pieces.start.astype(np.int64) + pieces.length
             follows = np.ones(len(stop) + 1, np.bool_)  # whether a piece follows another one in its block
@@ -97,6 +127,15 @@ class Plan:
                     and pieces.length.min() >= 1 and pieces.sequence.min() >= 0 and pieces.source_start.min() >= 0):
                 raise DamagedError(f"the pieces of block {first} overlap or exceed it", self.path)
         return pointers, pieces
+
+    def own_steps(self, name: str, block: int, here: slice, pointers: np.ndarray) -> Span:
+        """Return the own steps of the pieces `here`; raise DamagedError if they are not valid. The message names `block`."""
+        length, start = (table[here] for table in self.own[name])
+        begin, total = back_to_back(pointers, length)
+        misplaced = (start != begin) | (self.source_start[here] > 0)
+        if length.min(initial=0) < 0 or total.max(initial=0) > self.capacities[name] or (misplaced & (length > 0)).any():
+            raise DamagedError(f"the pieces of block {block} have invalid steps in {name}", self.path)
+        return Span(length, begin)
 
     def repeated_steps(self, pieces: np.ndarray) -> np.ndarray:
         """Return how many steps each of these pieces repeats of the previous piece: I64 [n]."""
@@ -119,7 +158,8 @@ class Plan:
         """Compare the plan's digest with the manifest's, with verify after computing it; raise DamagedError if they differ."""
         stored_digest = self.header.metadata.get("plan_digest")
         begin = self.header.tensors["block_ptr"].begin
-        if stored_digest != expected or verify and checksum.plan_digest(self.T, self.file.read(begin, self.file.size - begin)) != expected:
+        sizes = [self.T, *self.capacities.values()]
+        if stored_digest != expected or verify and checksum.plan_digest(sizes, self.file.read(begin, self.file.size - begin)) != expected:
             raise DamagedError("its plan digest differs from the manifest", self.path)
 
 
@@ -129,6 +169,27 @@ class Index(Plan):
     def __init__(self, file: MappedFile, manifest: Manifest):
         super().__init__(file, manifest)
         self.block_checksum = self.table("block_checksum", "I64", self.blocks, len(manifest.fields))
+        self.blocks_per_shard = manifest.blocks_per_shard
+        self.flat = [field for field in manifest.own.values() if field.storage != PADDED]
+        self.sums: Dict[str, np.ndarray] = {}
+
+    def before(self, name: str) -> np.ndarray:
+        """Return how many own steps of a field the pieces before each piece have, then those of all: I64 [P + 1]. They are added on first use."""
+        if name not in self.sums:
+            self.sums[name] = np.append(0, np.cumsum(self.own[name].length, dtype=np.int64))
+        return self.sums[name]
+
+    def first_steps(self, field: Field, block: np.ndarray) -> np.ndarray:
+        """Return the first step of blocks in a field, counted from the first one in their shard: I64 [n].
+
+        The result is right for blocks whose tables were compared with the index.
+        """
+        row = block % self.blocks_per_shard
+        if field.storage == PADDED:
+            return row * field.capacity
+        first, here = (np.clip(self.block_ptr[one], 0, self.pieces) for one in (block - row, block))
+        before = self.before(field.name)
+        return np.asarray(before[here] - before[first])
 
     def has(self, block: np.ndarray, pieces: Pieces) -> np.ndarray:
         """Return whether each block stores the piece that is given for it, without the steps that the piece repeats: BOOL [n]."""
@@ -142,6 +203,11 @@ class Index(Plan):
             repeated = self.repeated_steps(found)
             for name, more in ("sequence", 0), ("source_start", repeated), ("length", -repeated), ("start", repeated):
                 sound &= getattr(self, name)[found] + more == getattr(pieces, name)
+            for name, (length, start) in pieces.own.items():
+                stored = self.own.get(name)
+                sound &= length == (stored.length[found] if stored is not None else 0)
+                if stored is not None:
+                    sound &= (start == stored.start[found]) | (length == 0)
         return sound
 
     def gap(self, pieces: bool) -> "Optional[tuple[int, int]]":

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from .errors import DamagedError
-from .index import Index, Pieces, last_upto
+from .index import Index, Pieces, Span, last_upto
 from .manifest import Manifest
 from .mapping import MappedFile
 from .safetensors import DTYPES, expect, read_header
@@ -23,18 +23,26 @@ class Parts(NamedTuple):
     """
     piece: np.ndarray
     entry: np.ndarray
-    skip: np.ndarray
+    skip: Any
     start: np.ndarray
     length: np.ndarray
+
+
+def parts_of(span: Span, entry: np.ndarray) -> Parts:
+    """Return a part for each piece that has steps, of pieces that are whole entries."""
+    here = np.flatnonzero(span.length)
+    return Parts(here, entry[here], np.zeros(len(here), np.int64), span.start[here], span.length[here])
 
 
 class Locator:
     """Entries, each with some steps of a row. The entries of a row are consecutive, in the order of their steps.
 
     path: the file that lists them. length: the steps of each entry. source_start: its first step in the sequence; None: always 0.
-    overlap: how many of its first steps repeat the previous entry, unless the entry begins the sequence.
+    overlap: how many of its first steps repeat the previous entry, unless the entry begins the sequence. own: for each field with steps of its
+    own how many of them each entry has.
     """
 
+    own: Mapping[str, Any]
     path: str
     length: Any
     source_start: Any
@@ -74,6 +82,18 @@ class Locator:
         if (given <= 0).any() or (total != length).any():
             self.fail(pieces, plan, np.append(piece[given <= 0], np.flatnonzero(total != length)))
         return Parts(piece, entry, low - start, pieces.start[piece] + (low - begin[piece]), given)
+
+    def find_own(self, name: str, pieces: Pieces, parts: Parts, plan: str) -> Parts:
+        """Return the parts with the own steps of pieces in a field, from the parts that `find` returned.
+
+        Raises DamagedError if a piece has another number of them than is stored.
+        """
+        span, stored = pieces.own[name], self.own[name][parts.entry]
+        here = np.flatnonzero((stored > 0) & (pieces.source_start[parts.piece] == 0))
+        piece = parts.piece[here]
+        if not np.array_equal(piece, np.flatnonzero(span.length)) or (stored[here] != span.length[piece]).any():
+            raise DamagedError(f"its pieces have other steps in {name} than are stored according to {os.path.basename(self.path)}", plan)
+        return Parts(piece, parts.entry[here], np.zeros(len(here), np.int64), span.start[piece], span.length[piece])
 
     def expand(self, pieces: Pieces, plan: str, first: np.ndarray, stop: np.ndarray,
                end: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
@@ -118,6 +138,7 @@ class IndexLocator(Locator):
     def __init__(self, index: Index):
         self.path, self.index, self.order, self.overlap = index.path, index, index.order(), index.overlap
         self.length, self.source_start = Sorted(index.length, self.order), Sorted(index.source_start, self.order)
+        self.own = {name: Sorted(span.length, self.order) for name, span in index.own.items()}
 
     def ranges(self, rows: np.ndarray) -> Tuple[np.ndarray, Optional[np.ndarray]]:
         first, stop = (np.searchsorted(self.index.sequence, rows, side, sorter=self.order) for side in ("left", "right"))
@@ -127,7 +148,8 @@ class IndexLocator(Locator):
 class Rows(Locator):
     """rows.safetensors, mapped: where each row of a view is stored, and its attributes.
 
-    Entry n is length[n] steps of the source's block block[n], from start[n] on. See bload-dataset(5).
+    Entry n is length[n] steps of the source's block block[n], from start[n] on. spans has the same for each field with steps of its own. See
+    bload-dataset(5).
 
     Raises DamagedError if the file is damaged, or does not match the manifest.
     """
@@ -136,12 +158,14 @@ class Rows(Locator):
         path = file.path
         self.path, self.rows, self.file = path, manifest.rows, file
         self.header = read_header(self.file.read, self.file.size, path)
-        if self.header.metadata.get("bload_format") not in ("1", str(manifest.json["format"])):
+        if self.header.metadata.get("bload_format") not in manifest.plan_versions:
             raise DamagedError(f"format {self.header.metadata.get('bload_format')} differs from the manifest", path)
         self.entries = self.count("block")
         self.block = self.table("block", "I64", self.entries)
         self.start = self.table("start", "I32", self.entries)
         self.length = self.table("length", "I32", self.entries)
+        self.spans = {name: Span(*(self.table(f"own.{name}.{table}", "I32", self.entries) for table in Span._fields)) for name in manifest.own}
+        self.own = {name: span.length for name, span in self.spans.items()}
         self.source_start = self.optional("source_start", self.entries)
         self.row_ptr = self.optional("row_ptr", self.rows + 1)
         if self.row_ptr is None and self.entries != self.rows:

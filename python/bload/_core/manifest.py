@@ -1,6 +1,7 @@
 """manifest.json: the description of a dataset or a view, checked before use."""
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -15,18 +16,20 @@ from .storage import MANIFEST, FileEntry, Storage
 from .text import unescape
 
 INDEX = "index.safetensors"
-DATASET, VIEW = 1, 2  # formats
+# Formats. Those with fields that have steps of their own are others, because readers of the first two would misread them.
+DATASET, VIEW, OWN_DATASET, OWN_VIEW = 1, 2, 3, 4
 FRAME_MAX = 64 << 20  # the most bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
 CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a chained URL, by which fsspec reads one file through another
 # An entry of blocks that is computed from the overlap, and is not stored.
 REPEATED = "repeated"
+PADDED, FLAT = "padded", "flat"  # how shards store a field with steps of its own
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
 
 class Field(NamedTuple):
-    """A field: a tensor with a value for each step of a sequence.
+    """A field: a tensor with a value for each step of a sequence, or with steps of its own.
 
     Attributes
     ----------
@@ -45,6 +48,12 @@ class Field(NamedTuple):
         The encoding with its options as the manifest has it, such as "jpeg:90".
     pad : int or None
         The value of padding; None if the manifest does not give it.
+    capacity : int
+        The number of steps in a block: T, or for a field with steps of its own the most of them.
+    own : bool
+        Whether sequences have steps of their own in this field, whose places in a block are in the table NAME_cu_seqlens.
+    storage : str
+        How shards store own steps: "padded" to the capacity, or "flat", without padding.
     """
     name: str
     kind: str
@@ -54,11 +63,34 @@ class Field(NamedTuple):
     encoding: str = RAW
     coding: str = RAW
     pad: Optional[int] = None
+    capacity: int = 0
+    own: bool = False
+    storage: str = PADDED
 
     @property
     def tensor(self) -> str:
         """The name of the field's tensor in the shards."""
         return self.name if self.encoding == RAW else f"{self.name}_{self.encoding}"
+
+    @property
+    def axis(self) -> str:
+        """What the field's steps belong to: "" for the common steps of all sequences, or the name of a field with steps of its own."""
+        return self.name if self.own else ""
+
+    @property
+    def table(self) -> str:
+        """The name of the table with the places of the sequences' steps in a block."""
+        return f"{self.name}_cu_seqlens" if self.own else "cu_seqlens"
+
+    @property
+    def step_bytes(self) -> int:
+        """The bytes of one step in arrays."""
+        return int(self.dtype.itemsize * math.prod(self.shape))
+
+    @property
+    def block_bytes(self) -> int:
+        """The most bytes of a block in arrays."""
+        return self.capacity * self.step_bytes
 
 
 class Source(NamedTuple):
@@ -121,7 +153,10 @@ class Manifest:
         self.check_digest(text)
         self.read_sizes()
         self.fields = self.read_fields()
+        self.own = {name: field for name, field in self.fields.items() if field.own}
+        self.place_tables = {field.table for field in self.fields.values()} | {"cu_seqlens"}
         self.attributes = self.read_attributes()
+        self.check_names()
         if self.overlap and REPEATED in (*self.fields, *self.attributes):
             raise self.damaged(f"a field or attribute has the name \"{REPEATED}\", which is reserved in datasets with an overlap")
         if self.is_view:
@@ -146,9 +181,12 @@ class Manifest:
         version = self.json.get("format")
         if not is_size(version):
             raise self.damaged("\"format\" is missing, or not a number")
-        if version not in (DATASET, VIEW):
-            raise FormatError(f"format version {version}, but this reader knows versions {DATASET} and {VIEW}: update bload", self.path)
-        self.is_view = version == VIEW
+        if version not in (DATASET, VIEW, OWN_DATASET, OWN_VIEW):
+            raise FormatError(f"format version {version}, but this reader knows versions {DATASET} to {OWN_VIEW}: update bload", self.path)
+        self.is_view = version in (VIEW, OWN_VIEW)
+        self.can_have_own = version in (OWN_DATASET, OWN_VIEW)
+        # The versions that the files of a plan may have: there the format of a dataset differs from that of a view in nothing.
+        self.plan_versions = {"1", str(version)} | ({str(OWN_DATASET)} if self.can_have_own else set())
 
     def check_digest(self, text: bytes) -> None:
         """Verify the manifest's checksum if xxhash is installed. It was computed with its own digits replaced by zeros."""
@@ -242,7 +280,8 @@ class Manifest:
             raise self.damaged("a field lacks name, kind, dtype or shape")
         if stored not in DTYPES:
             raise FormatError(f"field \"{name}\" has the type {stored[:20]}, which this reader does not support", self.path)
-        steps = self.T * self.blocks * DTYPES[stored].itemsize
+        capacity, own, storage = self.read_steps(name, members)
+        steps = max(self.T, capacity) * self.blocks * DTYPES[stored].itemsize
         for size in shape:
             if not is_size(size) or size < 1 or steps * size >= 1 << 62:
                 raise self.damaged(f"field \"{name}\" has an invalid shape")
@@ -251,9 +290,25 @@ class Manifest:
         encoding = coding.partition(":")[0] if isinstance(coding, str) else None
         if encoding not in (RAW, JPEG, DELTA):
             raise FormatError(f"field \"{name}\" is encoded as {coding!r}, which this reader does not support", self.path)
-        if encoding != RAW and (stored != "U8" or len(shape) != 3):
-            raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, but is not a picture")
-        return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding, self.read_pad(name, DTYPES[stored], members))
+        if encoding != RAW and (own or stored != "U8" or len(shape) != 3):
+            raise self.damaged(f"field \"{name}\" is encoded as {coding!r}, but {'has steps of its own' if own else 'is not a picture'}")
+        pad = self.read_pad(name, DTYPES[stored], members)
+        return Field(name, kind, DTYPES[stored], stored, tuple(shape), encoding, coding, pad, capacity, own, storage)
+
+    def read_steps(self, name: str, members: Dict[str, Any]) -> Tuple[int, bool, str]:
+        """Return capacity, own and storage of a field from the members of its entry; see Field."""
+        steps, capacity, storage = (members.get(member) for member in ("steps", "capacity", "storage"))
+        if steps is None:
+            return self.T, False, PADDED
+        if steps != "own" or not self.can_have_own:
+            raise FormatError(f"field \"{name}\" has the steps {steps!r}, which this reader does not support", self.path)
+        if not is_size(capacity) or not isinstance(capacity, int) or not 1 <= capacity <= STEPS_MAX:
+            raise self.damaged(f"field \"{name}\" has an invalid capacity")
+        if self.is_view:
+            return capacity, True, PADDED
+        if storage not in (PADDED, FLAT):
+            raise FormatError(f"field \"{name}\" is stored as {storage!r}, which this reader does not support", self.path)
+        return capacity, True, storage
 
     def read_pad(self, name: str, dtype: np.dtype, members: Dict[str, Any]) -> Optional[int]:
         """Return the padding of a field, or None if the manifest does not give it; 0 in a view."""
@@ -261,7 +316,7 @@ class Manifest:
         least, most = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (0, 1 if dtype.kind == "b" else 1 << 53)
         if type(pad) is not int or not least <= pad <= most:
             raise self.damaged(f"field \"{name}\" has an invalid \"pad\"")
-        return pad if "pad" in members or self.is_view else None
+        return pad if "pad" in members or self.is_view or "steps" in members else None
 
     def read_sources(self) -> None:
         """Read the sources of a view, and the checksums of their files by name, as the view's manifest has them."""
@@ -312,6 +367,14 @@ class Manifest:
             attributes[name] = dtype
         return attributes
 
+    def check_names(self) -> None:
+        """Raise DamagedError if the tables of a field with steps of its own have the names of other tensors."""
+        others = {*TABLES, *self.fields, *self.attributes, *(field.tensor for field in self.fields.values())}
+        for field in self.own.values():
+            for name in field.table, f"{field.name}_offsets":
+                if name in others:
+                    raise self.damaged(f"duplicate tensor \"{name}\"")
+
     def read_files(self) -> Dict[str, FileEntry]:
         """Return the entries of the files by name."""
         entries = self.json.get("files")
@@ -340,4 +403,5 @@ class Manifest:
             tables.append(("source_start", "I64", (S,)))
         if self.segment_ids:
             tables.append(("segment_ids", "I32", (self.T,)))
+        tables += [(field.table, "I32", (S + 1,)) for field in self.own.values()]
         return tables + [(name, dtype, (S,)) for name, dtype in self.attributes.items()]

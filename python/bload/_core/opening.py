@@ -33,7 +33,7 @@ def storage_of(path: str, options: FarOptions) -> Storage:
 
 def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], verify: bool = False, *,
          fields: Union[str, Iterable[str], None] = None, ids: bool = True, segment_ids: bool = False, position_ids: bool = False,
-         mask: bool = False, decode: bool = True, writable: bool = False, open_shards: int = OPEN_SHARDS,
+         mask: bool = False, decode: bool = True, writable: bool = False, pad: bool = True, open_shards: int = OPEN_SHARDS,
          resident: int = RESIDENT, cache: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]", None] = None,
          cache_size: Optional[int] = None, read_ahead: int = READ_AHEAD, connections: int = 8, timeout: float = 30.0, retries: int = 7,
          storage_options: Optional[Dict[str, Any]] = None) -> Union[Dataset, View]:
@@ -66,6 +66,9 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     writable : bool
         Make the fields of blocks writable; the files never change. If false, the fields of an uncompressed dataset are read-only, and
         large ones are views of the mapped files. The fields of a view's blocks are always writable.
+    pad : bool
+        Pad the fields that have steps of their own to their capacity: [capacity, ...]. If false, blocks contain the n steps that are there,
+        [n, ...], and NAME_offsets, I32 [2], which is [0, n]; bload.torch.collate joins such blocks.
     open_shards : int
         The most shards to keep open at a time.
     resident : int
@@ -114,4 +117,4 @@ def open(path: Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"], veri
     info = Manifest(storage_of(where, far))
     opened = View if info.is_view else Dataset
     return opened(where, info, verify, fields=fields, ids=ids, segment_ids=segment_ids, position_ids=position_ids, mask=mask,
-                  decode=decode, writable=writable, reopen=open, open_shards=open_shards, resident=resident)
+                  decode=decode, writable=writable, pad=pad, reopen=open, open_shards=open_shards, resident=resident)

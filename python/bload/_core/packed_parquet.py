@@ -92,6 +92,8 @@ def tokens_type(dataset: BaseDataset, field: str) -> Any:
     if field not in dataset.fields:
         raise OptionError(f"no field \"{field}\"; the fields are: {', '.join(dataset.fields)}", dataset.path)
     dtype, shape = dataset.fields[field].dtype, dataset.fields[field].shape
+    if dataset.fields[field].own:
+        raise OptionError(f"field \"{field}\" has steps of its own, not one integer per step", dataset.path)
     if dtype.kind not in "iu" or shape:
         raise OptionError(f"field \"{field}\" is {dtype}{list(shape)}, not one integer per step", dataset.path)
     return pa.int32() if dtype.itemsize < 4 or dtype == np.int32 else pa.int64()

@@ -19,7 +19,7 @@ from .segments import segments_of
 from .sequences import FILE as SEQUENCES
 from .sequences import Sequences
 from .shard import Shard
-from .tables import agree, planned
+from .tables import agree, offsets_agree, planned
 
 COMPARED = 1 << 18  # how many entries of a table to compare at a time
 
@@ -57,7 +57,8 @@ class Proof:
     def check_tables(self, shard: Shard, number: int) -> None:
         """Raise DamagedError if a table differs from what it must be."""
         names = [name for name, _, _ in self.info.tables()]
-        found = checksum.xxh3([np.ascontiguousarray(shard.whole(name)) for name in names])
+        offsets = [f"{field.name}_offsets" for field in self.index.flat]
+        found = checksum.xxh3([np.ascontiguousarray(shard.whole(name)) for name in names + offsets])
         if self.tables.get(number) == found:
             return
         first, some = number * self.info.blocks_per_shard, max(1, COMPARED // max(self.info.S, self.info.T if self.info.segment_ids else 1))
@@ -67,6 +68,8 @@ class Proof:
             fault = self.fault_of({name: shard.whole(name)[begin:end] for name in names}, plan)
             if fault is not None:
                 raise DamagedError(f"{fault}, in blocks {first + begin} to {first + end - 1}", shard.path)
+        if not offsets_agree(shard, self.index, first):
+            raise DamagedError(f"its offsets differ from {INDEX}", shard.path)
         self.tables[number] = found
 
     def fault_of(self, stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> Optional[str]:

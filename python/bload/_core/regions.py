@@ -22,7 +22,7 @@ def checksums(read: Callable[[int, int], Bytes], tensors: Dict[str, Tensor], fie
     read(offset, size) returns the bytes of header and tables. block_checksum, I64 [blocks, fields], has those of the blocks of the tensors
     `fields`, which are not read.
     """
-    ordered = sorted(tensors.items(), key=lambda item: item[1].begin)
+    ordered = sorted(tensors.items(), key=lambda item: (item[1].begin, item[1].end))
     sums = [checksum.xxh3(read(0, ordered[0][1].begin))]
     for name, tensor in ordered:
         if name in fields:

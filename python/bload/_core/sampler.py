@@ -15,7 +15,6 @@ from .base import BaseDataset
 from .blocks import Block, Blocks
 from .epochs import hash_numbers
 from .errors import SamplerError
-from .safetensors import bytes_of
 
 OPEN_EPOCHS = 4
 
@@ -144,7 +143,7 @@ class EpochBlocks:
         own = self.prefetchers.get(os.getpid())
         if own is None:
             options, info = self.dataset._storage.options, self.dataset._info
-            size = sum(bytes_of(info.fields[name].stored, (info.T, *info.fields[name].shape)) for name in self.dataset._options.fields)
+            size = sum(info.fields[name].block_bytes for name in self.dataset._options.fields)
             own = Prefetcher(self.missing, options.blocks_ahead(max(size, self.dataset._unit)), max(1, options.access.connections - 1))
             self.prefetchers = {os.getpid(): own}
         return own

@@ -7,7 +7,7 @@ import numpy as np
 
 from .encoding import JPEG, RAW
 from .errors import DamagedError
-from .manifest import Field, Manifest
+from .manifest import FLAT, PADDED, Field, Manifest
 from .mapping import MappedFile
 from .regions import checksums, digest_of
 from .safetensors import DTYPES, Header, Tensor, bytes_of, expect, read_header
@@ -47,15 +47,21 @@ class Shard:
         self.tensors: Dict[str, Tensor] = {
             name: expect(header, name, dtype, (self.blocks, *shape), self.path) for name, dtype, shape in manifest.tables()}
         for field in manifest.fields.values():
-            shape = (self.blocks, manifest.T, *field.shape)
+            shape = (self.blocks, field.capacity, *field.shape)
             if field.encoding == JPEG:
                 shape = (bytes_in(header, field.tensor),)
-                name = f"{field.name}_offsets"
-                self.tensors[name] = expect(header, name, "I64", (self.blocks, manifest.T + 1), self.path)
+                self.tensors[f"{field.name}_offsets"] = expect(header, f"{field.name}_offsets", "I64", (self.blocks, manifest.T + 1), self.path)
+            elif field.storage == FLAT:
+                shape = (bytes_in(header, field.tensor) // field.step_bytes, *field.shape)
+                self.tensors[f"{field.name}_offsets"] = expect(header, f"{field.name}_offsets", "I64", (self.blocks + 1,), self.path)
             self.tensors[field.tensor] = expect(header, field.tensor, field.stored, shape, self.path)
         # Where the steps of raw fields begin.
         raw = [] if checked else [field for field in manifest.fields.values() if field.encoding == RAW]
         self.begins = {field.name: self.tensors[field.name].begin for field in raw}
+        # Where the steps of fields begin, how many of them a block has (0: see the offsets), and their bytes.
+        self.layout = {field.name: (self.tensors[field.tensor].begin, 0 if field.storage == FLAT else field.capacity, field.step_bytes)
+                       for field in manifest.fields.values() if field.encoding != JPEG}
+        self.has_sound_offsets = False  # whether the offsets of flat fields were compared with the index
         self.fields = [field.tensor for field in manifest.fields.values()]
         self.tables: Dict[str, np.ndarray] = {}
         self.row_bytes = sum(bytes_of(dtype, shape) for _, dtype, shape in manifest.tables())
@@ -91,9 +97,24 @@ class Shard:
         """
         if field.encoding == JPEG:
             return self.files(field, row, first, end)
-        tensor = self.tensors[field.tensor]
-        place = self.offset(tensor, row, first), DTYPES[tensor.dtype], (end - first, *tensor.shape[2:])
+        place = self.offset(field, row, first), field.dtype, (end - first, *field.shape)
         return self.file.own(*place) if own else self.file.view(*place)
+
+    def steps(self, field: Field, row: int) -> int:
+        """Return how many steps of a field a block stores."""
+        if field.storage == PADDED:
+            return field.capacity
+        first, end = self.whole(f"{field.name}_offsets")[row:row + 2].tolist()
+        return int(end - first)
+
+    def row_of(self, field: Field, step: int) -> Tuple[int, int]:
+        """Return the row that has a step of a flat field, counted from the first one in the shard, and the step's number there.
+
+        The offsets must have been checked, and there must be such a step.
+        """
+        offsets = self.whole(f"{field.name}_offsets")
+        row = int(np.searchsorted(offsets, step, "right")) - 1
+        return row, step - int(offsets[row])
 
     def place(self, field: Field, row: int) -> Tuple[int, int]:
         """Return where the stored bytes of a field of a block begin in the file, and how many there are: 0 if the place is damaged."""
@@ -102,7 +123,7 @@ class Shard:
             begin, end = self.whole(f"{field.name}_offsets")[row, [0, -1]].tolist()
             begin, end = tensor.begin + begin, tensor.begin + end
         else:
-            begin, end = self.offset(tensor, row, 0), self.offset(tensor, row + 1, 0)
+            begin, end = self.offset(field, row, 0), self.offset(field, row + 1, 0)
         return begin, end - begin if tensor.begin <= begin < end <= tensor.end else 0
 
     def prepare(self, field: Field, row: int) -> None:
@@ -113,11 +134,11 @@ class Shard:
         """Return whether a field of a block can be read without a request."""
         return self.file.ready(*self.place(field, row))
 
-    @staticmethod
-    def offset(tensor: Tensor, row: int, step: int) -> int:
-        """Return the offset of a step in the file."""
-        size = (tensor.end - tensor.begin) // tensor.shape[0] // tensor.shape[1]
-        return tensor.begin + (row * tensor.shape[1] + step) * size
+    def offset(self, field: Field, row: int, step: int) -> int:
+        """Return the offset of a step of a field in the file."""
+        begin, steps, size = self.layout[field.name]
+        first = row * steps if steps else int(self.whole(f"{field.name}_offsets")[row])
+        return begin + (first + step) * size
 
     def files(self, field: Field, row: int, first: int, end: int) -> List[np.ndarray]:
         """Return steps first to end of a field as a list of JPEG files, U8 [bytes] each; raise DamagedError if the offsets are invalid."""

@@ -1,7 +1,7 @@
 """The interface of a dataset or a view that blocks and epochs use."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ class BlockOptions(NamedTuple):
     position_ids: bool
     mask: bool
     decode: bool
+    pad: bool
 
 
 class Places(NamedTuple):
@@ -29,6 +30,10 @@ class Places(NamedTuple):
     step: np.ndarray
     start: np.ndarray
     end: np.ndarray
+
+
+# For each axis the steps that belong to a block: the number of the piece of each place, and the places.
+PlacesByAxis = Dict[str, Tuple[np.ndarray, Places]]
 
 
 class BlockStore(Protocol):
@@ -45,6 +50,8 @@ class BlockStore(Protocol):
 
     def _prepare(self, i: int) -> None: ...
 
+    def _block_of(self, number: int, name: str, step: int) -> Tuple[int, int]: ...
+
     def _steps(self, i: int, name: str, first: int, end: int) -> Any: ...
 
     def _fill(self, number: int, name: str, step: int, out: Any, start: int, end: int) -> None: ...
@@ -57,6 +64,7 @@ class DatasetLike(Protocol):
     """
     path: str
     _checked: bool
+    _axes: List[str]
     _compressed: bool
     _has_large_frames: bool
     _info: Manifest
@@ -98,6 +106,6 @@ class DatasetLike(Protocol):
 
     def _values(self, pieces: Pieces) -> Dict[str, Any]: ...
 
-    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]: ...
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[PlacesByAxis, Optional[np.ndarray]]: ...
 
     def _source_of(self, shard: int) -> Tuple[BlockStore, int]: ...

@@ -14,12 +14,12 @@ from .compose import Composer
 from .dataset import Dataset
 from .epochs import Planned
 from .errors import DamagedError, FormatError, MissingError
-from .index import Pieces, Plan
-from .locator import ROWS, Rows
+from .index import Pieces, Plan, Span
+from .locator import ROWS, Parts, Rows, parts_of
 from .manifest import INDEX, Manifest, Source
 from .sequences import JoinedSequences
 from .shard import Shard
-from .stored import BlockStore, Places
+from .stored import BlockStore, Places, PlacesByAxis
 
 
 def shard_of(first: List[int], openers: List[Callable[[int], Shard]], number: int) -> Shard:
@@ -83,10 +83,14 @@ class View(BaseDataset):
                 raise DamagedError(f"the source \"{source.name}\" is not the dataset of which the view {self.path} was made: the checksum of "
                                    f"{name} is {found}, but the view has {expected}; make the view again", source.path)
         for field in {**self.fields, **info.fields}.values():
-            own, other = self.fields.get(field.name), info.fields.get(field.name)
-            if own is None or other is None or (own.stored, own.shape, own.encoding) != (other.stored, other.shape, other.encoding):
+            here, there = self.fields.get(field.name), info.fields.get(field.name)
+            if there is None and field.own:
+                continue  # its sequences have none of these steps
+            if here is None or there is None or \
+                    (here.stored, here.shape, here.encoding, here.own) != (there.stored, there.shape, there.encoding, there.own):
                 raise DamagedError(f"field \"{field.name}\" of the source \"{source.name}\" differs from the view {self.path}", source.path)
-        return Dataset(source.path, info, self._checked, reopen=self._reopen, fields=self._options.fields, ids=False, decode=self._options.decode,
+        fields = [name for name in self._options.fields if name in info.fields]
+        return Dataset(source.path, info, self._checked, reopen=self._reopen, fields=fields, ids=False, decode=self._options.decode,
                        open_shards=self._open_shards, resident=self._resident)
 
     def close(self) -> None:
@@ -142,34 +146,47 @@ class View(BaseDataset):
     def _padding(self, name: str) -> Any:
         return self.fields[name].pad
 
-    def _places(self, pieces: Pieces, plan: str) -> Tuple[np.ndarray, Places, Optional[np.ndarray]]:
-        parts = self._rows.find(pieces, plan)
-        places = self._places_of(pieces.sequence[parts.piece], parts.entry, parts.skip, parts.start, parts.length)
-        return parts.piece, places, None
+    def _places(self, pieces: Pieces, plan: str) -> Tuple[PlacesByAxis, Optional[np.ndarray]]:
+        found = self._rows.find(pieces, plan)
+        parts = {axis: self._rows.find_own(axis, pieces, found, plan) if axis else found for axis in self._axes}
+        return {axis: (one.piece, self._places_of(axis, pieces.sequence[one.piece], one)) for axis, one in parts.items()}, None
 
-    def _stored_parts(self, row: int) -> Tuple[Pieces, Places]:
+    def _stored_parts(self, row: int) -> Tuple[Pieces, Dict[str, Places]]:
         entries = self._rows.of(row)
-        length, nothing = self._rows.length[entries], np.zeros(len(entries), np.int64)
-        pieces = Pieces(np.full(len(entries), row), self._rows.begin(entries), length, nothing)
-        return pieces, self._places_of(pieces.sequence, entries, nothing, nothing, length)
+        nothing = np.zeros(len(entries), np.int64)
+        own = {name: Span(self._rows.own[name][entries], nothing) for name in self._axes[1:]}
+        pieces = Pieces(np.full(len(entries), row), self._rows.begin(entries), self._rows.length[entries], nothing, None, own)
+        parts = {axis: parts_of(pieces.span(axis), entries) for axis in self._axes}
+        return pieces, {axis: self._places_of(axis, pieces.sequence[one.piece], one) for axis, one in parts.items()}
 
-    def _places_of(self, row: np.ndarray, entry: np.ndarray, skip: np.ndarray, start: np.ndarray, length: np.ndarray) -> Places:
-        """Return where `length` steps of entries are, after the first `skip`; raise DamagedError if a source does not store an entry."""
+    def _places_of(self, axis: str, row: np.ndarray, parts: Parts) -> Places:
+        """Return where parts of entries are on an axis; raise DamagedError if a source does not store an entry."""
+        entry = parts.entry
         source = np.searchsorted(self._first_row, row, "right") - 1
         unknown = np.flatnonzero(~self._sound[entry])
         if len(unknown) > 0:
             self._check_entries(source[unknown], row[unknown], entry[unknown])
             self._sound[entry] = True
-        shard, at = np.divmod(self._rows.block[entry], self._blocks_per_shard[source])
-        step = at * self._steps[source] + self._rows.start[entry] + skip
-        return Places(shard + self._shards[source], step, start, start + length)
+        block, start = self._rows.block[entry], self._rows.spans[axis].start if axis else self._rows.start
+        shard, at = np.divmod(block, self._blocks_per_shard[source])
+        first = self._first_steps(axis, source, block) if axis else at * self._steps[source]
+        return Places(shard + self._shards[source], first + start[entry] + parts.skip, parts.start, parts.start + parts.length)
+
+    def _first_steps(self, axis: str, source: np.ndarray, block: np.ndarray) -> np.ndarray:
+        """Return the first own step of blocks of the sources, as Index.first_steps does."""
+        first = np.zeros(len(block), np.int64)
+        for k in np.unique(source).tolist():
+            here, store = source == k, self._stores[k]
+            first[here] = store._index.first_steps(store.fields[axis], block[here])
+        return first
 
     def _check_entries(self, source: np.ndarray, row: np.ndarray, entry: np.ndarray) -> None:
         """Raise DamagedError if the source of a row does not store an entry as rows.safetensors says."""
-        pieces = Pieces(row - self._first_row[source], self._rows.begin(entry), self._rows.length[entry], self._rows.start[entry])
+        own = {name: Span(span.length[entry], span.start[entry]) for name, span in self._rows.spans.items()}
+        pieces = Pieces(row - self._first_row[source], self._rows.begin(entry), self._rows.length[entry], self._rows.start[entry], None, own)
         for k in np.flatnonzero(np.bincount(source)).tolist():
             here = np.flatnonzero(source == k)
-            there = self._stores[k]._index.has(self._rows.block[entry[here]], Pieces(*[table[here] for table in pieces[:4]]))
+            there = self._stores[k]._index.has(self._rows.block[entry[here]], pieces.at(here))
             if not there.all():
                 raise DamagedError(f"row {row[here[~there]][0]} is not stored where this file says, in the source \"{self._info.sources[k].name}\"",
                                    self._rows.path)
