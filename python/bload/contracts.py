@@ -13,6 +13,10 @@ For text, "field" names the tokens. Two more fields of the dataset, with one val
 If a dataset has an overlap, batches have the entry "repeated": the number of steps at the start of a piece that repeat the end of the
 previous piece. These steps are context: they are not targets, so that each step is learned once.
 
+A field NAME that has steps of its own (with the table NAME_cu_seqlens) is on another axis than the other fields: only `ctc` takes it, padded
+[B, capacity, ...] or joined by bload.torch.collate; all other functions ignore it. T is the axis of the field that the function is given. A
+function without a field takes T from segment_ids, position_ids or mask, or from the other fields; `field` names one if these do not agree.
+
 All functions raise bload.Error if the batch lacks an entry, or a loss mask has weights that the result cannot express.
 """
 from __future__ import annotations
@@ -26,12 +30,13 @@ import numpy as np
 from ._core.errors import Error, OptionError
 from ._core.masks import Steps, masks_of
 
-__all__ = ["attribute", "flash_attention", "grain", "hugging_face", "maxtext", "megatron", "numbered_mask", "padded", "reset_table",
+__all__ = ["attribute", "ctc", "flash_attention", "grain", "hugging_face", "maxtext", "megatron", "numbered_mask", "padded", "reset_table",
            "torchtune", "trl"]
 
 Batch = Mapping[str, Any]
 Result = TypeVar("Result")
 
+COMPANIONS = "segment_ids", "position_ids", "mask"  # have one value per step wherever they are
 TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
 
 # The label that cross entropy ignores: the default of torch's ignore_index.
@@ -82,43 +87,75 @@ class Packed(NamedTuple):
         return out.reshape(self.shape)
 
     def flat(self, batch: Batch, field: str) -> np.ndarray:
-        """Return a field with its blocks concatenated, [B * T, ...]; raise Error if the batch has no such field."""
-        if field not in batch:
-            raise Error(f"the batch has no \"{field}\"; its entries are: {', '.join(batch)}")
+        """Return a field with its blocks concatenated, [B * T, ...]; raise Error if the batch has no such field of T steps."""
+        check_common(batch, field)
         values = np.asarray(batch[field])
+        if values.shape[:len(self.shape)] != self.shape:
+            raise Error(f"\"{field}\" has the shape {list(values.shape)}, which does not begin with {list(self.shape)}")
         return values.reshape(self.B * self.T, *values.shape[len(self.shape):])
 
 
-def has_axis(name: str, value: Any, axis: int) -> bool:
-    """Return whether an entry that is not a table has this axis, which counts steps or sequences. JPEG files, which are lists, have none."""
-    return name not in TABLES and not isinstance(value, list) and np.ndim(value) > axis
-
-
-def steps_of(batch: Batch) -> int:
-    """Return T, which the fields determine: other entries, such as attributes, have one value per sequence, and no more than T of them.
-
-    Raises Error if the batch lacks a table, or has no field.
-    """
+def check_tables(batch: Batch) -> None:
+    """Raise Error if the batch lacks a table that all functions need."""
     for name in ("cu_seqlens", "length", "num_sequences"):
         if name not in batch:
             raise Error(f"the batch has no \"{name}\": {', '.join(batch) or REMOVED}")
+
+
+def check_there(batch: Batch, name: str) -> None:
+    """Raise Error if the batch has no entry of this name."""
+    if name not in batch:
+        raise Error(f"the batch has no \"{name}\"; its entries are: {', '.join(batch)}")
+
+
+def check_common(batch: Batch, field: str) -> None:
+    """Raise Error if the batch has no such field, or the field has steps of its own."""
+    check_there(batch, field)
+    if f"{field}_cu_seqlens" in batch:
+        raise Error(f"\"{field}\" has steps of its own, which lie elsewhere than those of the sequences")
+
+
+def sizes_of(batch: Batch) -> Dict[str, int]:
+    """Return by name the size of the axis that counts steps or sequences, for the entries that may have a value per step.
+
+    These are neither tables, nor fields with steps of their own, nor JPEG files, which are lists.
+    """
     axis = np.ndim(batch["cu_seqlens"]) - 1
-    sizes = [np.shape(value)[axis] for name, value in batch.items() if has_axis(name, value, axis)]
-    T = max(sizes, default=0)
-    if T == 0 or T < np.max(batch["cu_seqlens"]):
+    own = {name for name in batch if f"{name}_cu_seqlens" in batch}
+    left_out = TABLES.union(own, *((f"{name}_cu_seqlens", f"{name}_offsets") for name in own))
+    return {name: np.shape(value)[axis] for name, value in batch.items()
+            if name not in left_out and not isinstance(value, list) and np.ndim(value) > axis}
+
+
+def steps_of(batch: Batch, field: Optional[str] = None) -> int:
+    """Return T: the steps of the field, or without one those of an entry that has one value per step.
+
+    Raises Error if the batch lacks a table or the field, or has no entry that tells T, or several that disagree.
+    """
+    check_tables(batch)
+    if field is not None:
+        check_common(batch, field)
+    sizes, S, least = sizes_of(batch), np.shape(batch["length"])[-1], np.max(batch["cu_seqlens"])
+    named = [name for name in (field, *COMPANIONS) if name in sizes]
+    # Attributes have S values, as have fields if T = S.
+    found = {sizes[named[0]]} if named else {size for size in sizes.values() if size != S} or set(sizes.values())
+    found = {size for size in found if 0 < size >= least}
+    if len(found) > 1:
+        raise Error(f"the entries of the batch have {', '.join(map(str, sorted(found)))} steps per block: name a field of the sequences by field=")
+    if not found:
         raise Error("the batch has no field, so the number of steps per block is unknown")
-    return T
+    return found.pop()
 
 
 def fields_of(batch: Batch) -> List[str]:
     """Return the names of the entries with one value per step."""
-    axis, T = np.ndim(batch["cu_seqlens"]) - 1, steps_of(batch)
-    return [name for name, value in batch.items() if has_axis(name, value, axis) and np.shape(value)[axis] == T]
+    T = steps_of(batch)
+    return [name for name, size in sizes_of(batch).items() if size == T]
 
 
-def pack(batch: Batch) -> Packed:
-    """Return the positions of a batch's sequences; raise Error if it lacks a table, or has no field."""
-    T, axis = steps_of(batch), np.ndim(batch["cu_seqlens"]) - 1
+def pack(batch: Batch, field: Optional[str] = None) -> Packed:
+    """Return the positions of a batch's sequences, in blocks of as many steps as the field has; see steps_of."""
+    T, axis = steps_of(batch, field), np.ndim(batch["cu_seqlens"]) - 1
     starts, lengths = np.atleast_2d(batch["cu_seqlens"])[:, :-1], np.atleast_2d(batch["length"])
     B = len(starts)
     block, place = np.nonzero(lengths)
@@ -142,6 +179,12 @@ def as_tensors(value: Any, torch: Any) -> Any:
     return value
 
 
+def as_array(value: Any, torch: Any) -> np.ndarray:
+    """Return a tensor as an array, which shares its memory; one of BF16, which numpy lacks, as F32."""
+    array: np.ndarray = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+    return array
+
+
 def contract(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let a function of arrays also take tensors, and then return tensors, without importing torch."""
     @functools.wraps(function)
@@ -150,7 +193,7 @@ def contract(function: Callable[..., Result]) -> Callable[..., Result]:
         torch = sys.modules.get("torch")
         if torch is None or not isinstance(batch.get("cu_seqlens"), torch.Tensor):
             return function(batch, *arguments, **options)
-        arrays = {name: value.numpy() if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
+        arrays = {name: as_array(value, torch) if isinstance(value, torch.Tensor) else value for name, value in batch.items()}
         tensors: Result = as_tensors(function(arrays, *arguments, **options), torch)
         return tensors
     return either
@@ -192,18 +235,25 @@ def boundaries(batch: Batch, T: int) -> List[np.ndarray]:
 # --- the contracts ------------------------------------------------------------------------------------------------
 
 @contract
-def flash_attention(batch: Batch) -> Dict[str, Any]:
+def flash_attention(batch: Batch, *, field: Optional[str] = None) -> Dict[str, Any]:
     """Return the arguments of flash_attn_varlen_func and of torch's varlen attention.
 
     Take queries, keys and values at the indices: `x.flatten(0, 1)[indices]`. Remove the other steps, because the kernels write no output
     for them.
+
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field : str, optional
+        A field of the batch, which says how many steps a block has.
 
     Returns
     -------
     dict
         cu_seqlens I32 [n + 1], max_seqlen int, and indices I64 [total], the numbers of the steps of sequences.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     return {"cu_seqlens": packed.cu_seqlens(), "max_seqlen": packed.longest(), "indices": packed.step}
 
 
@@ -250,7 +300,7 @@ def hugging_face(batch: Batch, field: str = "tokens", labels: Optional[str] = No
     """
     if mask not in (None, "4d"):
         raise OptionError(f"mask must be None or \"4d\", not {mask!r}")
-    packed = pack(batch)
+    packed = pack(batch, field)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask, separator)
     if len(packed.step) == 0:
         packed, given = packed.first_step(), np.full(1, separator)
@@ -289,7 +339,7 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
         input_ids, labels, attention_mask I64 [n, longest]: in padding 0, -100 and 0. Labels are not shifted. A batch without sequences gives
         one step without a label, as in hugging_face.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     tokens, given = packed.flat(batch, field), targets(packed, batch, field, labels, loss_mask)
     if len(packed.step) == 0:
         packed, given = packed.first_step(), np.full(1, IGNORED)
@@ -302,8 +352,8 @@ def padded(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 
 def places_of(batch: Batch, name: str) -> np.ndarray:
     """Return an attribute of each sequence, [n]; raise Error if the batch lacks it, or it has not one number per slot of a block."""
-    if name not in batch:
-        raise Error(f"the batch has no \"{name}\"; its entries are: {', '.join(batch)}")
+    check_tables(batch)
+    check_there(batch, name)
     values, lengths = np.atleast_2d(batch[name]), np.atleast_2d(batch["length"])
     if values.shape != lengths.shape:
         raise Error(f"\"{name}\" has the shape {list(np.shape(batch[name]))}, not one number per slot of a block")
@@ -311,7 +361,7 @@ def places_of(batch: Batch, name: str) -> np.ndarray:
 
 
 @contract
-def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
+def attribute(batch: Batch, name: str, *, per: str = "sequence", field: Optional[str] = None) -> np.ndarray:
     """Return a number of each sequence, such as a weight, a reward or a label that `bload pack --keep weight:number` stored.
 
     Parameters
@@ -322,6 +372,8 @@ def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
         The attribute: an entry [B, S] of the batch.
     per : {"sequence", "step"}
         Whether to return one value per sequence or one per step.
+    field : str, optional
+        For one per step: a field of the batch, which says how many steps a block has.
 
     Returns
     -------
@@ -337,11 +389,85 @@ def attribute(batch: Batch, name: str, *, per: str = "sequence") -> np.ndarray:
     """
     if per not in ("sequence", "step"):
         raise OptionError(f"per must be \"sequence\" or \"step\", not {per!r}")
-    packed = pack(batch)
     values = places_of(batch, name)
     if per == "step":
+        packed = pack(batch, field)
         return packed.spread(values[packed.owner], values.dtype.type)
     return values if len(values) else np.zeros(1, values.dtype)
+
+
+class Rows(NamedTuple):
+    """Where the sequences of a batch lie in a field: values [steps of all blocks, ...], and first step and length of each slot, I64 [B, S]."""
+    values: np.ndarray
+    first: np.ndarray
+    length: np.ndarray
+
+    def cut(self, kept: np.ndarray, fill: int) -> np.ndarray:
+        """Return the steps of the slots `kept`, BOOL [B, S], a row for each: [n, longest, ...], at least one step, padded with `fill`."""
+        length = self.length[kept]
+        out = np.full((len(length), length.max(initial=1), *self.values.shape[1:]), fill, self.values.dtype)
+        for row, first, count in zip(out, self.first[kept].tolist(), length.tolist()):
+            row[:count] = self.values[first:first + count]
+        return out
+
+
+def rows_of(batch: Batch, name: str) -> Rows:
+    """Return where the sequences lie in a field, which may have steps of its own; raise Error if the batch has no such field."""
+    check_there(batch, name)
+    own, axis = f"{name}_cu_seqlens" in batch, np.ndim(batch["cu_seqlens"]) - 1
+    cu = np.atleast_2d(batch[f"{name}_cu_seqlens" if own else "cu_seqlens"]).astype(np.int64)
+    length = np.diff(cu) if own else np.atleast_2d(batch["length"]).astype(np.int64)
+    values, first = np.asarray(batch[name]), cu[:, :-1]
+    if f"{name}_offsets" not in batch or not own:  # the blocks are padded to one size
+        if values.ndim <= axis or axis and len(values) != len(cu):
+            raise Error(f"\"{name}\" has the shape {list(values.shape)}, which does not begin with {len(cu)} blocks")
+        first = first + np.arange(len(cu))[:, None] * values.shape[axis]
+        values = values.reshape(-1, *values.shape[axis + 1:])
+    if (first + length).max(initial=0) > len(values):
+        raise Error(f"\"{name}\" has fewer steps than its table says")
+    return Rows(values, first, length)
+
+
+@contract
+def ctc(batch: Batch, features: str = "features", targets: str = "text", *, padding: int = 0) -> Dict[str, Any]:
+    """Return the arguments of CTC, connectionist temporal classification: features and targets of each sequence in a row of their own.
+
+        rows = bload.contracts.ctc(batch, "features", "transcript")
+        log_probs = model(rows["input_features"], rows["input_lengths"])                                        # [longest, n, classes]
+        loss = torch.nn.CTCLoss()(log_probs, rows["labels"], rows["input_lengths"], rows["target_lengths"])
+
+    Models of transformers such as ParakeetForCTC take input_features, attention_mask and labels, with padding=-100.
+
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    features, targets : str
+        Fields of the batch. One of them, or both, have steps of their own.
+    padding : int
+        The value of labels behind the targets.
+
+    Returns
+    -------
+    dict
+        input_features [n, longest, ...], 0 behind the steps; attention_mask I64 [n, longest], 1 in the steps; input_lengths I64 [n];
+        labels I64 [n, longest target]; target_lengths I64 [n]; and left_out int, how many sequences have no row: those that failed, and those
+        without features or targets. A batch without rows gives one step of zeros without a target, so that this rank takes part in the step
+        of the others.
+    """
+    check_tables(batch)
+    given, wanted = rows_of(batch, features), rows_of(batch, targets)
+    if "source_start" in batch and np.asarray(batch["source_start"]).any() and not \
+            (f"{features}_cu_seqlens" in batch and f"{targets}_cu_seqlens" in batch):
+        raise Error("the batch has parts of sequences, to which the whole targets do not belong: plan blocks of whole sequences, by bload view")
+    kept = (np.atleast_2d(batch["length"]) > 0) & (given.length > 0) & (wanted.length > 0)
+    rows = {"input_features": given.cut(kept, 0), "labels": wanted.cut(kept, padding).astype(np.int64),
+            "input_lengths": given.length[kept], "target_lengths": wanted.length[kept]}
+    if not kept.any():
+        rows = {"input_features": np.zeros((1, 1, *given.values.shape[1:]), given.values.dtype), "labels": np.full((1, 1), padding),
+                "input_lengths": np.ones(1, np.int64), "target_lengths": np.zeros(1, np.int64)}
+    mask = np.arange(rows["input_features"].shape[1]) < rows["input_lengths"][:, None]
+    return {**rows, "attention_mask": mask.astype(np.int64), "left_out": int(np.sum(batch["num_sequences"]) - kept.sum())}
 
 
 @contract
@@ -365,7 +491,7 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
         labels or loss_mask is given, or the dataset has an overlap, also labels. For each attribute a list with a number for each of
         seq_lengths.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     inside = packed.block[packed.owner]
     tokens = packed.flat(batch, field)[packed.step]
     given = targets(packed, batch, field, labels, loss_mask)
@@ -381,17 +507,24 @@ def trl(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
 
 
 @contract
-def numbered_mask(batch: Batch) -> np.ndarray:
+def numbered_mask(batch: Batch, *, field: Optional[str] = None) -> np.ndarray:
     """Return the attention mask of Axolotl's multipack and NeMo AutoModel's packing.
 
     Unmodified models of transformers do not separate sequences by it: to them, all numbers but 0 are the same.
+
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    field : str, optional
+        A field of the batch, which says how many steps a block has.
 
     Returns
     -------
     I64 [B, T]
         1 in the steps of a block's first sequence, 2 in those of its second, and so on; 0 in padding.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     return packed.spread(packed.number(), np.int64)
 
 
@@ -415,7 +548,7 @@ def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None,
         tokens, labels, input_pos I64 [B, T], and seq_lens, a list of B arrays I64 with the sum T each: padding is one more entry. In
         padding, positions keep counting.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     given = targets(packed, batch, field, labels, loss_mask, separator)
     edges = boundaries(batch, packed.T)
     starts = [e[:max(int(used), 1)] for e, used in zip(edges, np.atleast_1d(batch["num_sequences"]))]
@@ -452,7 +585,7 @@ def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, 
         padding counts as the last sequence: the boundaries end with T, repeated to the end of the row. Pass the row of one block as
         cu_seqlens_q and cu_seqlens_kv, because a micro batch has one block.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
     counted = following != IGNORED
     weights = next_step(packed, packed.flat(batch, loss_mask)[packed.step].astype(np.float32), 0) if loss_mask else 1
@@ -480,7 +613,7 @@ def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
     batch : dict
         Collated blocks, or one block; see the module.
     *fields : str
-        The fields to return; all by default.
+        The fields to return; by default all except those with steps of their own.
 
     Returns
     -------
@@ -488,9 +621,10 @@ def grain(batch: Batch, *fields: str) -> Dict[str, np.ndarray]:
         For each field NAME: NAME [B, T, ...], NAME_segment_ids and NAME_positions I32 [B, T]. Segments count from 1 in each block; 0 is
         padding.
     """
-    packed = pack(batch)
+    names = fields or fields_of(batch)
+    packed = pack(batch, names[0])
     out: Dict[str, np.ndarray] = {}
-    for name in fields or fields_of(batch):
+    for name in names:
         values = packed.flat(batch, name)
         out[name] = values.reshape(*packed.shape, *values.shape[1:])
         out[f"{name}_segment_ids"] = packed.spread(packed.number(), np.int32)
@@ -516,7 +650,7 @@ def maxtext(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *
         inputs and targets, each with _segmentation and _position, all I32 [B, T]. Targets are shifted: each is the target of the next step.
         targets_segmentation, which MaxText uses as the loss mask, is 0 at the end of each sequence and wherever there is no target.
     """
-    packed = pack(batch)
+    packed = pack(batch, field)
     following = next_step(packed, targets(packed, batch, field, labels, loss_mask), IGNORED)
     counted = following != IGNORED
     number = packed.number()

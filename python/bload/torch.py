@@ -104,8 +104,8 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
 
     dataset[i] and dataset[-1] are dicts, dataset[2:5] is a list of dicts. They contain the arrays of bload.Blocks as tensors of the stored
     type (U16 as int32, U32 as int64). Tensors can be written to: neither the files nor other tensors change. All blocks have the same
-    shapes, so torch's default collate function stacks them. len() is a multiple of the dataset.world_size * dataset.batch_size that
-    the dataset was packed for, so torch's DistributedSampler repeats nothing.
+    shapes, so torch's default collate function stacks them; with pad=False use `collate`. len() is a multiple of the dataset.world_size *
+    dataset.batch_size that the dataset was packed for, so torch's DistributedSampler repeats nothing.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
     ids : bool
         Add the list of ids to each block. `collate` keeps ids, and the JPEG files of decode=False, as one list per block.
     **options
-        The other options of bload.open, except writable: fields, segment_ids, position_ids, mask, decode, verify, open_shards...
+        The other options of bload.open, except writable: fields, segment_ids, position_ids, mask, decode, pad, verify, open_shards...
 
     Attributes
     ----------
@@ -193,10 +193,19 @@ def collate(blocks: List[Dict[str, Any]]) -> Dict[str, Any]:
     Returns
     -------
     dict
-        Tensors stacked to [B, ...] by torch's default_collate; ids and JPEG files as a list of B lists.
+        Tensors stacked to [B, ...] by torch's default_collate; ids and JPEG files as a list of B lists. With pad=False a field with steps of
+        its own is joined: NAME [total, ...] has the steps of all blocks, NAME_cu_seqlens I32 [B, S + 1] says where those of each sequence
+        begin and end in it, and NAME_offsets I32 [B + 1] where those of each block do.
     """
-    batch = Tensors(default_collate([{name: value for name, value in block.items() if not isinstance(value, list)} for block in blocks]))
+    joined = [name for name in blocks[0] if f"{name}_cu_seqlens" in blocks[0] and f"{name}_offsets" in blocks[0]]
+    batch = Tensors(default_collate([{name: value for name, value in block.items() if name not in joined and not isinstance(value, list)}
+                                     for block in blocks]))
     batch.update({name: [block[name] for block in blocks] for name, value in blocks[0].items() if isinstance(value, list)})
+    for name in joined:
+        batch[name] = torch.cat([block[name] if isinstance(block[name], torch.Tensor) else tensor(block[name]) for block in blocks])
+        ends = batch[f"{name}_offsets"][:, -1].cumsum(0, dtype=torch.int32)
+        batch[f"{name}_offsets"] = torch.nn.functional.pad(ends, (1, 0))
+        batch[f"{name}_cu_seqlens"][1:] += ends[:-1, None]
     return batch
 
 
