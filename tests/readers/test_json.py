@@ -81,6 +81,31 @@ status      0 status tasks --json
 plan        0 plan tasks -T 64 --oversize split --json
 status      0 status tasks --json
 verify      1 verify damaged --json
+scan        3 scan -c own.yaml -o own.tsv --json
+compare     0 compare own.tsv -T 40 --capacity words=8,16 --json
+plan        0 plan own.tsv -T 40 --capacity words=16 -o own-plan.tsv --json
+dry-run     3 pack -c own.yaml -o own --dry-run --json
+info        3 pack -c own.yaml -o own --json
+manifest    0 FILE:own/manifest.json
+verify      0 verify own --json
+epochs      0 plan --dataset own --epochs 2 --json
+find        0 find own 0.npy --json
+info        0 view own d -T 60 -o mixed --json
+manifest    0 FILE:mixed/manifest.json
+export      0 export own --to mds -o own-mds --json
+"""
+
+OWN = """
+sources: [arrays]
+T: 40
+fields:
+  - name: words
+    path: words/{stem}.txt
+    kind: text
+    tokenizer: bytes
+    steps: own
+    capacity: auto
+    missing: empty
 """
 
 
@@ -145,6 +170,10 @@ class Json(tool.Tool):
             self.bload("scan", "-q", "texts.jsonl", "--tokenizer", "bytes", "-o", "tasks", "--task", f"{index}/2", cwd=self.directory)
         for index in range(1):
             self.bload("scan", "-q", "texts.jsonl", "--tokenizer", "bytes", "-o", "half", "--task", f"{index}/2", cwd=self.directory)
+        os.makedirs(self.path("words"))
+        for i in range(0, 30, 2):
+            tool.write(self.path("words", f"{i}.txt"), "word" * (i % 3))
+        tool.write(self.path("own.yaml"), OWN)
         damaged = self.pack("damaged", "texts.jsonl", "--tokenizer", "bytes", "-T", 256, cwd=self.directory)
         shard = glob.glob(os.path.join(damaged, "shards/*/*"))[0]
         data = bytearray(tool.read(shard))
