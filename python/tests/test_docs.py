@@ -11,6 +11,19 @@ from harness import each
 from sample import Sample
 
 
+SPOKEN = """sources: [source]
+kind: array
+attributes: words.csv
+fields:
+  - name: text
+    kind: text
+    column: words
+    tokenizer: bytes
+    steps: own
+    capacity: auto
+"""
+
+
 class Docs(Sample):
     @each((("guide", "docs/python.md"), ("readme", "python/README.md")))
     def test(self, name, document):
@@ -25,6 +38,9 @@ class Docs(Sample):
         folder = self.path(name)
         self.bload("pack", "-q", "--sequences", "lengths.tsv", "--kind", "array", "--name", "frames", "-T", 24, "-o", "dataset", cwd=folder)
         self.bload("plan", "-q", "--dataset", "dataset", "--epochs", 3, cwd=folder)
+        tool.write(self.path(name, "words.csv"), "id,words\n" + "".join(f"{a}.mp4.npy,{'one ' * i}\n" for i, a in enumerate("abcde")))
+        tool.write(self.path(name, "spoken.yaml"), SPOKEN)
+        self.bload("pack", "-q", "-c", "spoken.yaml", "-T", 24, "-o", "spoken", cwd=folder)
         here, names = os.getcwd(), {}
         os.chdir(folder)
         try:
