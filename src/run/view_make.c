@@ -472,6 +472,8 @@ static void view_remove(const struct bl_view_job *job)
 int bl_view_make(const struct bl_view_request *request, struct bl_view_made *made, struct bl_error *e)
 {
     struct bl_view_job job = {.request = request, .manifest = &made->manifest, .lock = -1};
+    struct bl_plan_options *options = request->options;
+    const struct bl_plan_columns capacity = options->capacity, max_column = options->max_column;
     *made = (struct bl_view_made){.existed = false};
     int code = bl_view_job_open_sources(&job, e);
     if (!code)
@@ -491,6 +493,10 @@ int bl_view_make(const struct bl_view_request *request, struct bl_view_made *mad
     if (!code)
         code = view_write(&job, made, e);
 out:
+    /* The next view with these options finds its own fields itself: the columns point to lengths that are freed below.
+     */
+    options->capacity = capacity;
+    options->max_column = max_column;
     bl_view_close_sources(job.source, (size_t)request->count);
     bl_buffer_free(&job.identity);
     bl_sequences_close(&job.table);

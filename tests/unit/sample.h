@@ -30,6 +30,7 @@ struct sample {
     struct bl_plan plan;
     struct bl_plan_options options;
     int64_t length[SAMPLE_SEQUENCES];
+    double own[2][SAMPLE_SEQUENCES]; /* own steps of the sequences in the own fields */
     struct bl_attribute_values values;
     int64_t value[SAMPLE_SEQUENCES][2]; /* what it points to */
     bool sound;                         /* no sequence failed */
@@ -38,6 +39,7 @@ struct sample {
 /* How a sample is to be. */
 struct sample_kind {
     bool compressed, split, segment_ids, attributes, sound; /* sound: no sequence failed */
+    bool own;                                               /* with two fields of own steps: "text", "patches" (flat) */
     struct bl_encoding encoding;                            /* of the frames */
     int64_t shard_size;
     size_t frame_size;
@@ -82,11 +84,15 @@ static inline void sample_fill(const struct sample *s, struct bl_block *block)
 {
     block->values = &s->values;
     for (int f = 0; f < s->format.fields.count; f++) {
-        size_t step_bytes = bl_field_step_bytes(&s->format.fields.field[f]);
-        memset(block->field[f], 0, (size_t)s->format.T * step_bytes);
+        const struct bl_field *field = &s->format.fields.field[f];
+        const int32_t *start = field->own ? block->own[f] : block->cu_seqlens;
+        size_t step_bytes = bl_field_step_bytes(field);
+        /* The next block may follow a flat field. */
+        int64_t steps = field->flat ? start[s->format.S] : bl_format_steps(&s->format, f);
+        memset(block->field[f], 0, (size_t)steps * step_bytes);
         for (int i = 0; i < block->num_sequences; i++) {
-            for (int32_t t = block->cu_seqlens[i]; t < block->cu_seqlens[i + 1]; t++) {
-                int64_t step = t - block->cu_seqlens[i] + block->source_start[i];
+            for (int32_t t = start[i]; t < start[i + 1]; t++) {
+                int64_t step = t - start[i] + (field->own ? 0 : block->source_start[i]);
                 for (size_t k = 0; k < step_bytes; k++)
                     block->field[f][(size_t)t * step_bytes + k] = sample_byte(f, block->sequence[i], step, k);
             }
@@ -98,6 +104,20 @@ static inline void sample_fill(const struct sample *s, struct bl_block *block)
     }
 }
 
+/* Sets the own steps: none of sequences that are cut, of some others, and of all in some blocks. */
+static inline void sample_own(struct sample *s)
+{
+    static const char *const names[] = {"text", "patches"};
+    struct bl_plan_columns *columns = &s->options.max_column;
+    for (int k = 0; k < 2; k++) {
+        struct bl_plan_column *column = &columns->each[columns->count++];
+        *column = (struct bl_plan_column){.max = k ? 17 : 25, .value = s->own[k], .is_field = true};
+        snprintf(column->name, sizeof column->name, "%s" BL_PLAN_OWN_SUFFIX, names[k]);
+        for (int i = 0; i < SAMPLE_SEQUENCES; i++)
+            s->own[k][i] = s->length[i] < 1 || s->length[i] >= 16 || i % (4 - k) == 0 ? 0 : 1 + i * (7 + k) % 9;
+    }
+}
+
 static inline void sample_plan(struct sample *s, struct sample_kind kind)
 {
     struct bl_error e = {0};
@@ -105,6 +125,8 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
         s->length[i] = i == SAMPLE_SKIPPED ? 0 : 1 + i * 5 % 16 + (kind.split && i % 9 == 0 ? 20 : 0);
     s->options = (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK, .oversize = BL_OVERSIZE_SPLIT, .T = 16, .seed = 3, .spare = kind.spare};
+    if (kind.own)
+        sample_own(s);
     ck_assert_int_eq(bl_plan_make(&s->plan, s->length, SAMPLE_SEQUENCES, &s->options, &e), 0);
     s->format = (struct bl_format){
         .T = 16,
@@ -119,6 +141,18 @@ static inline void sample_plan(struct sample *s, struct sample_kind kind)
                    .field = {{.name = "frames", .kind = "video", .dtype = BL_U8, .rank = 3, .shape = {4, 5, 3}},
                              {.name = "labels", .kind = "array", .dtype = BL_I64, .rank = 0},
                              {.name = "features", .kind = "audio", .dtype = BL_F32, .rank = 1, .shape = {6}}}}};
+    if (kind.own) {
+        s->format.fields.field[s->format.fields.count++] = (struct bl_field){
+            .name = "text", .kind = "text", .dtype = BL_I32, .own = true, .capacity = s->plan.own.field[0].capacity};
+        s->format.fields.field[s->format.fields.count++] = (struct bl_field){.name = "patches",
+                                                                             .kind = "array",
+                                                                             .dtype = BL_F32,
+                                                                             .rank = 1,
+                                                                             .shape = {3},
+                                                                             .own = true,
+                                                                             .flat = true,
+                                                                             .capacity = s->plan.own.field[1].capacity};
+    }
     s->format.encoding[0] = kind.encoding;
     if (kind.attributes)
         sample_values(s);
@@ -138,7 +172,7 @@ static inline void sample_shard(const struct sample *s, int64_t shard, struct bl
     if (s->format.compressed)
         ck_assert_int_eq(bl_compressor_open(s->format.level, &compressor, &e), 0);
     ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);
-    ck_assert_msg(bl_shard_writer_open(&s->format, NULL, s->dir, shard, &out, &e) == 0, "%s", e.text);
+    ck_assert_msg(bl_shard_writer_open(&s->format, &s->plan, s->dir, shard, &out, &e) == 0, "%s", e.text);
     int64_t first = bl_format_first_block(&s->format, shard);
     for (int64_t row = bl_format_blocks_of(&s->format, shard); row-- > 0;) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, first + row);
@@ -161,7 +195,8 @@ static inline void sample_sequences(const struct sample *s)
     ck_assert_int_eq(bl_output_open(&out, path, &e), 0);
     OWNED(bl_buffer_free) struct bl_buffer text = {0};
     bl_buffer_text(&text, BL_SEQUENCES_COLUMNS);
-    bl_buffer_text(&text, s->format.attributes ? "\tweight\tnote\tclass\n" : "\n");
+    bl_buffer_text(&text, s->format.attributes ? "\tweight\tnote\tclass" : "");
+    bl_buffer_text(&text, s->plan.own.count ? "\ttext.length\tpatches.length\n" : "\n");
     for (int i = 0; i < SAMPLE_SEQUENCES; i++) {
         char id[32];
         snprintf(id, sizeof id, "clip %d.mp4", i);
@@ -180,11 +215,14 @@ static inline void sample_sequences(const struct sample *s)
             row.status = BL_ROW_FAILED;
             row.reason = "9 frames decode, the scan counted 4";
         }
-        char extra[96], weight[32] = "";
+        char extra[160] = "", weight[32] = "";
         if (!isnan(sample_weight(i)))
             snprintf(weight, sizeof weight, "%g", sample_weight(i));
-        snprintf(extra, sizeof extra, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
-        row.extra = s->format.attributes ? extra : NULL;
+        if (s->format.attributes)
+            snprintf(extra, sizeof extra, "\t%s\tnote \\t%d\t%" PRId64, weight, i, sample_class(i));
+        if (s->plan.own.count)
+            snprintf(extra + strlen(extra), sizeof extra - strlen(extra), "\t%g\t%g", s->own[0][i], s->own[1][i]);
+        row.extra = *extra ? extra : NULL;
         bl_row_format(&row, &text);
     }
     ck_assert_int_eq(bl_output_write(&out, text.data, text.size, &e), 0);

@@ -15,6 +15,8 @@ static const struct sample_kind kinds[] = {
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
     {.split = true, .compressed = true, .segment_ids = true, .attributes = true, .frame_size = 500},
+    {.own = true, .split = true, .segment_ids = true, .attributes = true},
+    {.own = true, .compressed = true, .frame_size = 300},
 };
 
 #define KINDS COUNT(kinds)
@@ -39,7 +41,8 @@ SAMPLE_LOOP(counts_and_fields_are_those_of_the_dataset, KINDS, kinds[_i])
     ck_assert_int_eq(counts->padding, s->plan.padding);
     ck_assert_int_eq(counts->steps, s->plan.steps);
     ck_assert_double_eq_tol(counts->efficiency, bl_plan_efficiency(&s->plan), 1e-11);
-    ck_assert_int_eq(bload_dataset_field_count(dataset), 3);
+    const int fields = kinds[_i].own ? 5 : 3;
+    ck_assert_int_eq(bload_dataset_field_count(dataset), fields);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "features"), 2);
     ck_assert_int_eq(bload_dataset_find_field(dataset, "sequence"), -1);
     const struct bload_field *field = bload_dataset_field(dataset, 0);
@@ -53,7 +56,11 @@ SAMPLE_LOOP(counts_and_fields_are_those_of_the_dataset, KINDS, kinds[_i])
     char name[BL_ENCODING_NAME_MAX];
     ck_assert_str_eq(field->encoding, bl_encoding_name(&kinds[_i].encoding, name));
     ck_assert_int_eq(bload_dataset_field(dataset, 1)->rank, 1);
-    ck_assert_ptr_null(bload_dataset_field(dataset, 3));
+    ck_assert_ptr_null(bload_dataset_field(dataset, fields));
+    for (int f = 0; f < fields; f++)
+        ck_assert_int_eq(bload_dataset_field(dataset, f)->own != 0, f > 2);
+    for (int f = 3; f < fields; f++)
+        ck_assert_int_eq(bload_dataset_field(dataset, f)->shape[0], s->format.fields.field[f].capacity);
     ck_assert_ptr_null(bload_dataset_field(dataset, -1));
 }
 
@@ -260,7 +267,8 @@ SAMPLE_LOOP(what_is_not_there_is_refused, KINDS, kinds[_i])
     dataset = open_sample(s);
     ck_assert_int_eq(bload_dataset_read_block(dataset, s->format.blocks, 0, out, sizeof out, &error), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_read_block(dataset, -1, 0, out, sizeof out, &error), BLOAD_EUSAGE);
-    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 3, out, sizeof out, &error), BLOAD_EUSAGE);
+    ck_assert_int_eq(bload_dataset_read_block(dataset, 0, s->format.fields.count, out, sizeof out, &error),
+                     BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_read_block(dataset, 0, -1, out, sizeof out, NULL), BLOAD_EUSAGE);
     ck_assert_int_eq(bload_dataset_read_block(dataset, 0, 0, out, sizeof out - 1, &error), BLOAD_EUSAGE);
     ck_assert_str_eq(error.text, "the result has 960 bytes, out only 959");

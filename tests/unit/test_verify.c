@@ -20,6 +20,8 @@ static const struct sample_kind kinds[] = {
     {.split = true, .segment_ids = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
     {.split = true, .compressed = true, .segment_ids = true, .frame_size = 500},
+    {.own = true, .split = true, .segment_ids = true, .attributes = true},
+    {.own = true, .compressed = true, .frame_size = 300},
     /* Those without a failed sequence last. */
     {.split = true, .sound = true},
     {.sound = true, .segment_ids = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
@@ -440,7 +442,7 @@ static void rewrite(struct sample *s, void (*change)(struct bl_block *block))
     struct bl_output shards;
     struct bl_index_writer index;
     ck_assert_int_eq(bl_block_make(&block, 1, &s->format, true, &e), 0);
-    ck_assert_int_eq(bl_shard_writer_open(&s->format, NULL, s->dir, 0, &shard, &e), 0);
+    ck_assert_int_eq(bl_shard_writer_open(&s->format, &s->plan, s->dir, 0, &shard, &e), 0);
     for (int64_t b = 0; b < bl_format_blocks_of(&s->format, 0); b++) {
         bl_block_plan(&block, &s->format, &s->plan, s->length, b);
         sample_fill(s, &block);

@@ -12,8 +12,11 @@ static const struct sample_kind kinds[] = {
     {.split = true, .compressed = true, .sound = true},
     {.split = true, .attributes = true, .encoding = {.kind = BL_ENCODING_JPEG, .quality = 90}},
     {.split = true, .compressed = true, .encoding = {.kind = BL_ENCODING_DELTA, .quality = 0}},
+    {.own = true, .split = true},
+    {.own = true, .compressed = true, .attributes = true, .frame_size = 300},
 };
 
+#define OWN_KIND 6 /* the first with own fields */
 #define KINDS COUNT(kinds)
 #define STEPS_MAX 40
 #define STEP_BYTES (60 + 8 + 24) /* of the three fields */
@@ -204,7 +207,8 @@ UNIT_LOOP(steps_are_those_of_the_sources, KINDS)
     }
 }
 
-UNIT_LOOP(a_shorter_T_cuts_what_is_longer, KINDS)
+/* Sequences with own steps cannot be cut. */
+UNIT_LOOP(a_shorter_T_cuts_what_is_longer, OWN_KIND)
 {
     OWNED(content_free) struct content *c = content_make(kinds[_i], kinds[_i]);
     OWNED(viewing_end) struct viewing v;
@@ -248,11 +252,85 @@ UNIT_LOOP(epochs_of_a_dataset, KINDS)
     ck_assert_int_eq(bload_dataset_set_epoch(dataset, 0, &error), BLOAD_OK);
 }
 
+/* Compares the own steps in each block with those that the sources' sequences have, and returns their number. */
+static int64_t own_compare(struct bload_dataset *dataset, const struct content *c, int field)
+{
+    struct bload_error error;
+    const struct bload_tables *tables;
+    const struct bload_counts *counts = bload_dataset_counts(dataset);
+    const struct bload_field *own = bload_dataset_field(dataset, field);
+    FREED uint8_t *block = malloc(own->block_bytes);
+    const size_t step = own->block_bytes / (size_t)own->shape[0];
+    const int32_t *start;
+    int64_t steps = 0;
+    ck_assert_int_ne(own->own, 0);
+    for (int64_t b = 0; b < counts->blocks; b++) {
+        int64_t sequence[100];
+        ck_assert_msg(bload_dataset_read_block(dataset, b, field, block, own->block_bytes, &error) == BLOAD_OK, "%s",
+                      error.text);
+        ck_assert_int_eq(bload_dataset_read_tables(dataset, b, &tables, &error), BLOAD_OK);
+        const int32_t count = tables->num_sequences;
+        for (int32_t i = 0; i < count; i++)
+            sequence[i] = tables->source_start[i] ? -2 : tables->sequence[i];
+        ck_assert_int_eq(bload_dataset_read_places(dataset, b, field, &start, &error), BLOAD_OK);
+        for (int32_t i = 0; i < count; i++) {
+            const int64_t source = sequence[i] / SAMPLE_SEQUENCES, row = sequence[i] % SAMPLE_SEQUENCES;
+            const bool has = sequence[i] >= 0 && c->source[source].plan.own.count;
+            if (sequence[i] != -1) /* a failed sequence keeps its places */
+                ck_assert_int_eq(start[i + 1] - start[i], has ? (int)c->source[source].own[field - 3][row] : 0);
+            for (size_t k = (size_t)start[i] * step; k < (size_t)start[i + 1] * step; k++) {
+                const int64_t at = (int64_t)(k / step) - start[i];
+                ck_assert_uint_eq(block[k], sequence[i] == -1 ? 0 : sample_byte(field, row, at, k % step));
+            }
+        }
+        for (size_t k = (size_t)start[count] * step; k < own->block_bytes; k++)
+            ck_assert_uint_eq(block[k], 0);
+        ck_assert_int_eq(start[counts->S], start[count]);
+        steps += start[count];
+    }
+    return steps;
+}
+
+/* Views of sources with own fields, and of one that lacks them; epochs of a view and of a dataset. */
+UNIT_LOOP(own_steps_are_those_of_the_sources, 4)
+{
+    const struct sample_kind first = kinds[OWN_KIND + _i % 2], second = {.own = _i > 1, .spare = 0.2};
+    OWNED(content_free) struct content *c = content_make(first, second);
+    OWNED(bl_view_made_free) struct bl_view_made made;
+    OWNED(viewing_end) struct viewing v;
+    struct bload_error error;
+    viewing_begin(&v, c, 2);
+    ck_assert_msg(bl_view_make(&v.request, &made, &e) == BL_OK, "%s", e.text);
+    CLOSED_DATASET struct bload_dataset *view = open_directory(v.out);
+    for (int f = 3; f < 5; f++) {
+        int64_t steps = 0;
+        for (int s = 0; s < 2; s++) {
+            for (int i = 0; i < SAMPLE_SEQUENCES; i++)
+                steps += sample_fails(&c->source[s], i) ? 0 : (int64_t)c->source[s].own[f - 3][i];
+        }
+        for (int64_t epoch = 0; epoch < 2; epoch++) {
+            ck_assert_int_eq(bload_dataset_set_epoch(view, epoch, &error), BLOAD_OK);
+            ck_assert_int_eq(own_compare(view, c, f), steps);
+        }
+    }
+    ck_assert_int_eq(faults_of(v.out), 0);
+    const struct bl_epochs epochs = {.dir = c->source[0].dir, .count = 2, .seed = 5};
+    struct bl_epochs_result result;
+    ck_assert_msg(bl_epochs_add(&epochs, &result, &e) == BL_OK, "%s", e.text);
+    CLOSED_DATASET struct bload_dataset *dataset = open_directory(c->source[0].dir);
+    for (int64_t epoch = 0; epoch < 3; epoch++) {
+        ck_assert_int_eq(bload_dataset_set_epoch(dataset, epoch, &error), BLOAD_OK);
+        ck_assert_int_gt(own_compare(dataset, c, 3), 50);
+        ck_assert_int_gt(own_compare(dataset, c, 4), 50);
+    }
+}
+
 /* Any changed byte of a view's files is a fault, and never a wrong step. */
-UNIT_TEST(damage_is_noticed)
+UNIT_LOOP(damage_is_noticed, 2)
 {
     static const char *const names[] = {"index.safetensors", "rows.safetensors", "manifest.json"};
-    OWNED(content_free) struct content *c = content_make(kinds[2], kinds[2]);
+    const struct sample_kind kind = kinds[_i ? OWN_KIND : 2];
+    OWNED(content_free) struct content *c = content_make(kind, kind);
     struct bl_view_made made;
     OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
@@ -290,24 +368,27 @@ static void read_whatever(const char *dir)
     struct bload_dataset *dataset;
     struct bload_error error;
     const struct bload_tables *tables;
-    static uint8_t block[50 * 60];
+    static uint8_t block[1 << 14];
     if (bload_dataset_open(dir, &dataset, &error) != BLOAD_OK)
         return;
     const struct bload_counts *counts = bload_dataset_counts(dataset);
     for (int64_t b = 0; b < counts->blocks; b++) {
-        for (int f = 0; f < 3; f++)
-            bload_dataset_read_block(dataset, b, f, block, sizeof block, &error);
+        for (int f = 0; f < bload_dataset_field_count(dataset); f++) {
+            ck_assert_uint_le(bload_dataset_field(dataset, f)->block_bytes, sizeof block);
+            bload_dataset_read_block(dataset, b, f, block, bload_dataset_field(dataset, f)->block_bytes, &error);
+        }
         bload_dataset_read_tables(dataset, b, &tables, &error);
     }
     bload_dataset_close(dataset);
 }
 
 /* Extreme numbers in its tables are never taken for places in memory or files. */
-UNIT_TEST(any_number_in_a_table_is_survived)
+UNIT_LOOP(any_number_in_a_table_is_survived, 2)
 {
     static const int64_t extreme[] = {INT64_MIN, INT64_MAX, -1, INT64_MAX / 2, 0x7fffffff, INT64_C(0x8000000080000000)};
     static const char *const names[] = {"index.safetensors", "rows.safetensors"};
-    OWNED(content_free) struct content *c = content_make(kinds[2], kinds[2]);
+    const struct sample_kind kind = kinds[_i ? OWN_KIND : 2];
+    OWNED(content_free) struct content *c = content_make(kind, kind);
     struct bl_view_made made;
     OWNED(viewing_end) struct viewing v;
     viewing_begin(&v, c, 2);
