@@ -180,8 +180,11 @@ END
     expect 0 bload find d --text 02.npy 01.npy :out-like '^    nine steps$'
     expect 0 bload find v --text plain/02.npy d/02.npy :out-count 1 '^    nine steps$'
     spoil "$(shard d)" patches
-    expect 1 bload cat d 00.npy --field patches -o p.npy :err 'of patches has the checksum'
-    expect 0 bload cat d 00.npy --field text
+    for words in 00.npy 02.npy 05.npy 07.npy; do # those that have patches; one of them is in the damaged block
+        bload cat d $words --field patches -o p.npy 2>/dev/null || break
+    done
+    expect 1 bload cat d $words --field patches -o p.npy :err 'of patches has the checksum'
+    expect 0 bload cat d $words --field text
 }
 
 # The process that plans lists no inputs: it has the capacities from the file.
