@@ -20,12 +20,12 @@
 
 struct bl_subproblem {
     struct bl_lengths lengths;
-    struct bl_histogram h;        /* of the lengths; prepare frees it if draft does not need it */
-    struct bl_patterns patterns;  /* the solution of the optimal fill */
-    bool by_sequence;             /* for the optimal fill: best fit by sequence, without histogram and patterns */
-    const struct bl_needs *needs; /* of all pieces; NULL: blocks are limited by steps and sequences alone */
-    struct bl_draft kept;         /* with needs: blocks that keep to the maxima, the same for every seed */
-    struct bl_pool_manner manner; /* with needs: how blocks are filled; zeros: not chosen */
+    struct bl_histogram h;              /* of the lengths; prepare frees it if draft does not need it */
+    struct bl_patterns patterns;        /* the solution of the optimal fill */
+    bool by_sequence;                   /* for the optimal fill: best fit by sequence, without histogram and patterns */
+    const struct bl_needs *needs;       /* of all pieces; NULL: blocks are limited by steps and sequences alone */
+    struct bl_draft kept;               /* with needs: blocks that keep to the maxima, the same for every seed */
+    struct bl_pool_weighting weighting; /* with needs: how blocks are filled; zeros: not chosen */
 };
 
 struct bl_subproblems {

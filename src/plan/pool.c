@@ -144,66 +144,66 @@ void bl_pool_take(struct bl_pool *p, uint32_t place)
 
 /* --- search ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the most that a piece of a node can have of what the wish values; -DBL_MAX: none fits, or all were taken. */
-static double node_bound(const struct bl_pool *p, uint32_t node, const struct bl_pool_wish *wish)
+/* Returns the most that a piece of a node can have of what the query values; -DBL_MAX: none fits, or all were taken. */
+static double node_bound(const struct bl_pool *p, uint32_t node, const struct bl_pool_query *query)
 {
     const uint32_t *least = p->span + (size_t)node * 2 * (size_t)p->kinds, *most = least + p->kinds;
     double sum = 0;
     if (!p->members[node])
         return -DBL_MAX;
     for (int k = 0; k < p->kinds; k++) {
-        int64_t room = wish->room.of[k];
+        int64_t room = query->room.of[k];
         if (least[k] > room)
             return -DBL_MAX;
-        int64_t amount = wish->weight[k] < 0 ? least[k] : most[k] < room ? most[k] : room;
-        sum += wish->weight[k] * (double)amount;
+        int64_t amount = query->weight[k] < 0 ? least[k] : most[k] < room ? most[k] : room;
+        sum += query->weight[k] * (double)amount;
     }
     return sum;
 }
 
 /* Compares the pieces of the lowest node. */
-static uint32_t leaf_find(const struct bl_pool *p, struct bl_pool_wish *wish, size_t begin, size_t end)
+static uint32_t leaf_find(const struct bl_pool *p, struct bl_pool_query *query, size_t begin, size_t end)
 {
     uint32_t found = BL_POOL_NONE;
     for (size_t i = begin; i < end; i++) {
         const uint32_t *amount = bl_pool_row(p, i) + 1;
-        bool fits = p->leaf[i] && i != wish->without;
+        bool fits = p->leaf[i] && i != query->without;
         double sum = 0;
         for (int k = 0; k < p->kinds; k++) {
-            fits &= amount[k] <= wish->room.of[k];
-            sum += wish->weight[k] * (double)amount[k];
+            fits &= amount[k] <= query->room.of[k];
+            sum += query->weight[k] * (double)amount[k];
         }
-        if (!fits || sum <= wish->value)
+        if (!fits || sum <= query->value)
             continue;
-        wish->value = sum;
+        query->value = sum;
         found = (uint32_t)i;
     }
     return found;
 }
 
 /* Searches the half that promises more first: what it finds often makes the other half superfluous. */
-static uint32_t node_find(struct bl_pool *p, struct bl_pool_wish *wish, uint32_t node, size_t begin, size_t end)
+static uint32_t node_find(struct bl_pool *p, struct bl_pool_query *query, uint32_t node, size_t begin, size_t end)
 {
     p->work += p->kinds;
     if (end - begin <= LEAF)
-        return leaf_find(p, wish, begin, end);
+        return leaf_find(p, query, begin, end);
     size_t middle = begin + (end - begin) / 2;
-    double low = node_bound(p, 2 * node, wish), high = node_bound(p, 2 * node + 1, wish);
+    double low = node_bound(p, 2 * node, query), high = node_bound(p, 2 * node + 1, query);
     uint32_t found = BL_POOL_NONE;
     for (int i = 0; i < 2; i++) {
         bool is_high = (high >= low) == (i == 0);
-        if ((is_high ? high : low) <= wish->value)
+        if ((is_high ? high : low) <= query->value)
             continue;
         uint32_t better =
-            is_high ? node_find(p, wish, 2 * node + 1, middle, end) : node_find(p, wish, 2 * node, begin, middle);
+            is_high ? node_find(p, query, 2 * node + 1, middle, end) : node_find(p, query, 2 * node, begin, middle);
         found = better != BL_POOL_NONE ? better : found;
     }
     return found;
 }
 
-uint32_t bl_pool_find(struct bl_pool *p, struct bl_pool_wish *wish)
+uint32_t bl_pool_find(struct bl_pool *p, struct bl_pool_query *query)
 {
-    if (!p->left || node_bound(p, 1, wish) <= wish->value)
+    if (!p->left || node_bound(p, 1, query) <= query->value)
         return BL_POOL_NONE;
-    return node_find(p, wish, 1, 0, p->count);
+    return node_find(p, query, 1, 0, p->count);
 }

@@ -29,7 +29,7 @@ struct bl_pool {
 };
 
 /* What a search looks for: a piece that fits, with the highest sum of its loads, each multiplied by a weight. */
-struct bl_pool_wish {
+struct bl_pool_query {
     struct bl_load room;
     double weight[BL_LOADS_MAX];
     double value;     /* only a piece with a higher sum is found; then its sum */
@@ -56,14 +56,14 @@ void bl_pool_drop_taken(struct bl_pool *p);
  * divides the pieces most finely by the kinds with the highest ones. */
 void bl_pool_index(struct bl_pool *p, const double *weight);
 
-/* Returns the place of the piece that a wish finds, or BL_POOL_NONE. */
-uint32_t bl_pool_find(struct bl_pool *p, struct bl_pool_wish *wish);
+/* Returns the place of the piece that a query finds, or BL_POOL_NONE. */
+uint32_t bl_pool_find(struct bl_pool *p, struct bl_pool_query *query);
 
 /* Takes a piece out of the pool; its place stays empty until the next index. */
 void bl_pool_take(struct bl_pool *p, uint32_t place);
 
 /* How the kinds of load are weighed while blocks are filled. */
-struct bl_pool_manner {
+struct bl_pool_weighting {
     int sharpness; /* how much more the scarcest kind counts than the others; a power of two */
     bool adapts;   /* the weights follow the pieces that are left in the pool, each time half of them is taken */
 };
@@ -72,7 +72,7 @@ struct bl_pool_manner {
  * (pool_fill.c). bound: about how many blocks there will be. d: has room for the pieces. *work: increased by the
  * operations. BL_EFAIL: out of memory. */
 int bl_pool_fill(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_needs *needs,
-                 const struct bl_limits *limits, int64_t bound, struct bl_pool_manner manner, uint64_t seed,
+                 const struct bl_limits *limits, int64_t bound, struct bl_pool_weighting weighting, uint64_t seed,
                  int64_t *work, struct bl_error *e);
 
 #endif

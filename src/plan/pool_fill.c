@@ -38,7 +38,7 @@ struct filler {
     struct bl_pool pool;
     struct bl_draft *d;
     size_t next, end; /* d->sequence[next .. end - 1] are not in the pool yet */
-    struct bl_pool_manner manner;
+    struct bl_pool_weighting weighting;
     double weight[BL_LOADS_MAX]; /* of one unit; those of a full block sum up to 1 */
     int64_t spare[BL_LOADS_MAX]; /* what a mean block will have left */
     double pieces[BL_LOADS_MAX]; /* mean pieces that have one unit; 0: none has any */
@@ -72,7 +72,7 @@ static void filler_set_weights(struct filler *f)
     for (int k = 0; k < kinds; k++) {
         f->weight[k] = most > 0 ? blocks[k] / most : 1;
         f->spare[k] = (int64_t)((1 - f->weight[k]) * (double)f->measure.most.of[k]);
-        for (int i = 1; i < f->manner.sharpness; i *= 2)
+        for (int i = 1; i < f->weighting.sharpness; i *= 2)
             f->weight[k] *= f->weight[k];
         sum += f->weight[k];
     }
@@ -108,7 +108,7 @@ static uint32_t filler_turn(struct filler *f, uint32_t place)
 static void filler_index(struct filler *f, bool is_new)
 {
     bl_pool_drop_taken(&f->pool);
-    if (is_new || f->manner.adapts)
+    if (is_new || f->weighting.adapts)
         filler_set_weights(f);
     bl_pool_index(&f->pool, f->weight);
     for (uint32_t i = 0; i < f->pool.count; i++)
@@ -188,11 +188,11 @@ static struct suffices room_suffices(const struct filler *f, const struct bl_loa
 /* Returns the piece that has the most of what the room suffices for, and the least of what it lacks. */
 static uint32_t filler_find_saving(struct filler *f, const struct bl_load *room, int lacks)
 {
-    struct bl_pool_wish wish = {.room = *room, .value = -DBL_MAX, .without = BL_POOL_NONE};
+    struct bl_pool_query query = {.room = *room, .value = -DBL_MAX, .without = BL_POOL_NONE};
     for (int k = 0; k < f->measure.kinds; k++)
-        wish.weight[k] = f->weight[k] * (double)f->measure.most.of[k] * f->pieces[k];
-    wish.weight[lacks] -= f->pieces[lacks];
-    return bl_pool_find(&f->pool, &wish);
+        query.weight[k] = f->weight[k] * (double)f->measure.most.of[k] * f->pieces[k];
+    query.weight[lacks] -= f->pieces[lacks];
+    return bl_pool_find(&f->pool, &query);
 }
 
 /* Returns the first of some random pieces after which the room for all kinds is nearly even, or the one after which it
@@ -222,11 +222,11 @@ static uint32_t filler_draw_even(struct filler *f, const struct bl_load *now)
 /* Returns the piece that fills the room best, if it fills more than *value, which is then what it fills. */
 static uint32_t filler_find_fullest(struct filler *f, const struct bl_load *room, uint32_t without, double *value)
 {
-    struct bl_pool_wish wish = {.room = *room, .value = *value, .without = without};
+    struct bl_pool_query query = {.room = *room, .value = *value, .without = without};
     for (int k = 0; k < f->measure.kinds; k++)
-        wish.weight[k] = f->weight[k];
-    uint32_t found = bl_pool_find(&f->pool, &wish);
-    *value = wish.value;
+        query.weight[k] = f->weight[k];
+    uint32_t found = bl_pool_find(&f->pool, &query);
+    *value = query.value;
     return found;
 }
 
@@ -335,10 +335,10 @@ static void filler_draw_order(struct filler *f, const struct bl_lengths *lengths
 }
 
 int bl_pool_fill(struct bl_draft *d, const struct bl_lengths *lengths, const struct bl_needs *needs,
-                 const struct bl_limits *limits, int64_t bound, struct bl_pool_manner manner, uint64_t seed,
+                 const struct bl_limits *limits, int64_t bound, struct bl_pool_weighting weighting, uint64_t seed,
                  int64_t *work, struct bl_error *e)
 {
-    struct filler f = {.d = d, .next = d->pieces, .end = d->pieces, .manner = manner};
+    struct filler f = {.d = d, .next = d->pieces, .end = d->pieces, .weighting = weighting};
     int code = bl_loads_make(&f.measure, d, d->blocks, d->blocks, lengths, needs, limits, e);
     if (code)
         goto out;

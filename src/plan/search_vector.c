@@ -305,7 +305,7 @@ static int draft_change(struct bl_draft *d, size_t first, const struct bl_subpro
 
 enum {
     SEARCH_SHARE = 2, /* half of the effort is for one maximum at a time, and a quarter for all together */
-    SAMPLE = 32768,   /* pieces by which the manner of weighing is chosen */
+    SAMPLE = 32768,   /* pieces by which the weighting is chosen */
     REACH = 4096,     /* blocks after it, in random order, that a block trades with: they lie in the cache */
     OFFERS = 2,       /* trades that a block offers, for each of its sequences, */
     OFFERS_MAX = 64,  /* and for the whole block: swaps do the rest */
@@ -314,7 +314,7 @@ enum {
 };
 
 /* Ways to weigh the kinds while blocks are filled. */
-static const struct bl_pool_manner manners[] = {{16, true}, {16, false}, {32, true}, {32, false}};
+static const struct bl_pool_weighting weightings[] = {{16, true}, {16, false}, {32, true}, {32, false}};
 
 static const double LOOSE = 0.75; /* of the blocks that steps fill: columns that fill no more limit little */
 static const double FULL = 0.98;  /* of a kind of load, with which exchanges are rare */
@@ -348,8 +348,8 @@ static int bound_columns(int64_t *bound, const struct bl_subproblem *s, const st
 
 /* Chooses how the kinds are weighed: the way that fills the fewest blocks with a random sample of the pieces. BL_EFAIL:
  * out of memory. */
-static int vector_choose_manner(struct bl_pool_manner *best, const struct bl_subproblem *s,
-                                const struct bl_limits *limits, int64_t bound, int64_t *work, struct bl_error *e)
+static int vector_choose_weighting(struct bl_pool_weighting *best, const struct bl_subproblem *s,
+                                   const struct bl_limits *limits, int64_t bound, int64_t *work, struct bl_error *e)
 {
     struct bl_lengths some = s->lengths;
     size_t blocks = SIZE_MAX;
@@ -364,14 +364,14 @@ static int vector_choose_manner(struct bl_pool_manner *best, const struct bl_sub
         for (some.count = 0; some.count < SAMPLE; some.count++)
             index[some.count] = (uint32_t)bl_lengths_id(&s->lengths, bl_random_below(&random, s->lengths.count));
     }
-    for (size_t i = 0; !code && i < sizeof manners / sizeof *manners; i++) {
+    for (size_t i = 0; !code && i < sizeof weightings / sizeof *weightings; i++) {
         struct bl_draft d = {0};
         code = bl_draft_make(&d, some.count, e);
         if (!code)
-            code = bl_pool_fill(&d, &some, s->needs, limits, bound, manners[i], 0, work, e);
+            code = bl_pool_fill(&d, &some, s->needs, limits, bound, weightings[i], 0, work, e);
         if (!code && d.blocks < blocks) {
             blocks = d.blocks;
-            *best = manners[i];
+            *best = weightings[i];
         }
         bl_draft_free(&d);
     }
@@ -413,11 +413,11 @@ static int vector_fill(struct bl_subproblem *s, const struct bl_limits *limits, 
 {
     int64_t work = 0;
     struct bl_draft d = {0};
-    int code = vector_choose_manner(&s->manner, s, limits, bound, &work, e);
+    int code = vector_choose_weighting(&s->weighting, s, limits, bound, &work, e);
     if (!code)
         code = bl_draft_make(&d, s->lengths.count, e);
     if (!code)
-        code = bl_pool_fill(&d, &s->lengths, s->needs, limits, bound, s->manner, 0, &work, e);
+        code = bl_pool_fill(&d, &s->lengths, s->needs, limits, bound, s->weighting, 0, &work, e);
     if (!code)
         vector_keep_fewer(s, &d);
     bl_draft_free(&d);
@@ -512,14 +512,14 @@ static bool vector_is_full(const struct bl_subproblem *s, const struct bl_limits
 static int vector_fill_anew(struct bl_draft *d, const struct bl_subproblem *s, const struct bl_limits *limits,
                             size_t wanted, uint64_t seed, bool *done, struct bl_error *e)
 {
-    struct bl_pool_manner manner = s->manner.sharpness ? s->manner : manners[0];
+    struct bl_pool_weighting weighting = s->weighting.sharpness ? s->weighting : weightings[0];
     size_t first = d->blocks, pieces = d->pieces, filled = 0, most = ANEW;
     struct bl_random random;
     int64_t work = 0;
     bl_random_seed(&random, seed, BL_STREAM_TRADE);
     while (!*done && filled < most) {
-        BL_TRY(
-            bl_pool_fill(d, &s->lengths, s->needs, limits, (int64_t)wanted, manner, bl_random_next(&random), &work, e));
+        BL_TRY(bl_pool_fill(d, &s->lengths, s->needs, limits, (int64_t)wanted, weighting, bl_random_next(&random),
+                            &work, e));
         *done = d->blocks - first <= wanted;
         if (!*done) {
             d->blocks = first;
