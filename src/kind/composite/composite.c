@@ -257,6 +257,17 @@ void bl_companion_append_damage(const struct bl_composite_part *part, const char
         bl_buffer_printf(out, "%s%s: %s: %s", out->size ? "; " : "", part->name, path, reason);
 }
 
+int bl_companion_cut_damage(const char *reason, const struct bl_buffer *damage, struct bl_buffer *own,
+                            struct bl_error *e)
+{
+    size_t all = strlen(reason), size = damage->size;
+    if (size && size <= all && strcmp(reason + all - size, damage->data) == 0)
+        all = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
+    bl_buffer_clear(own);
+    bl_buffer_append(own, reason, all);
+    return bl_buffer_check(own, e);
+}
+
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
 /* Appends a column's value to out->text, with a NUL. *at is its offset: the text may move while it grows. */
@@ -499,9 +510,7 @@ static int companion_read(struct composite_reader *r, int p, const struct bl_req
 static int primary_reason(struct composite_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer damage = {0};
-    bl_buffer_clear(&r->reason);
-    bl_buffer_text(&r->reason, row->reason);
-    int code = bl_buffer_check(&r->reason, e);
+    int code = BL_OK;
     for (int p = 1; p < r->composite->parts && !code && *row->reason; p++) {
         code = bl_companion_row_read(r->composite, p, row, &r->companion, e);
         if (!code && r->companion.path)
@@ -509,12 +518,8 @@ static int primary_reason(struct composite_reader *r, const struct bl_row *row, 
     }
     if (!code)
         code = bl_buffer_check(&damage, e);
-    size_t all = r->reason.size, size = code ? 0 : damage.size;
-    /* The texts may differ if the table was edited; the reason then stays as it is. */
-    if (size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
-        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
-        r->reason.data[r->reason.size] = '\0';
-    }
+    if (!code)
+        code = bl_companion_cut_damage(row->reason, &damage, &r->reason, e);
     bl_buffer_free(&damage);
     return code;
 }

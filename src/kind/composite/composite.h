@@ -106,6 +106,11 @@ void bl_companion_append_values(const struct bl_composite_part *part, const stru
 void bl_companion_append_damage(const struct bl_composite_part *part, const char *path, const char *reason,
                                 struct bl_buffer *out);
 
+/* Sets *own to a row's reason without the damage at its end, which bl_companion_append_damage formatted again. If the
+ * texts differ, as after an edit of the table, *own is the whole reason. */
+int bl_companion_cut_damage(const char *reason, const struct bl_buffer *damage, struct bl_buffer *own,
+                            struct bl_error *e);
+
 /* The row of a companion's file, and the memory of its texts. Initialize with {0}; reusable. */
 struct bl_companion_row {
     struct bl_row row; /* path is openable */

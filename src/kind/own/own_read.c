@@ -103,9 +103,7 @@ static int field_read(struct own_reader *r, int f, const struct bl_request *requ
 static int inner_reason(struct own_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer damage = {0};
-    bl_buffer_clear(&r->reason);
-    bl_buffer_text(&r->reason, row->reason);
-    int code = bl_buffer_check(&r->reason, e);
+    int code = BL_OK;
     for (int f = 0; f < r->own->fields && *row->reason && !code; f++) {
         if (!r->own->field[f].path)
             continue;
@@ -115,12 +113,8 @@ static int inner_reason(struct own_reader *r, const struct bl_row *row, struct b
     }
     if (!code)
         code = bl_buffer_check(&damage, e);
-    size_t all = r->reason.size, size = code ? 0 : damage.size;
-    /* The texts may differ if the table was edited; the reason then stays as it is. */
-    if (size && size <= all && strcmp(r->reason.data + all - size, damage.data) == 0) {
-        r->reason.size = all - size > 2 ? all - size - 2 : 0; /* without "; " between them */
-        r->reason.data[r->reason.size] = '\0';
-    }
+    if (!code)
+        code = bl_companion_cut_damage(row->reason, &damage, &r->reason, e);
     bl_buffer_free(&damage);
     return code;
 }
