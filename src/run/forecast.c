@@ -254,7 +254,8 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
     int64_t placed = bl_plan_placed(&p->plan) * f->step_bytes;
     if (bl_kind_spools_steps(kind, p->request.inputs->kind_config))
         f->bytes_temporary = p->plan.steps * f->step_bytes;
-    bool needs_buckets = p->request.view ? bl_packing_view_needs_buckets(p) : kind->spool && placed > p->pack.share.rest;
+    bool needs_buckets =
+        p->request.view ? bl_packing_view_needs_buckets(p) : kind->spool && placed > p->pack.share.rest;
     if (needs_buckets && !bl_fields_count_own(&p->format.fields)) /* see packing.c */
         f->bytes_temporary += placed;
     f->spool_is_elsewhere = p->request.spool;

@@ -74,7 +74,7 @@ int bl_index_place(struct bl_tensor tensor[BL_INDEX_TENSORS_MAX], int64_t blocks
 int bl_plan_own_join(struct bl_plan_own *plan, const struct bl_plan_own *own, struct bl_error *e)
 {
     if (plan->count != own->count)
-        return bl_error_set(e, BL_EUSAGE, "the plan has %d fields with steps of their own, not %d", plan->count,
+        return bl_error_set(e, BL_EUSAGE, "fields with steps of their own: the plan has %d, the data %d", plan->count,
                             own->count);
     for (int f = 0; f < own->count; f++) {
         struct bl_plan_own_field *to = &plan->field[f];

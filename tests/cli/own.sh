@@ -320,7 +320,7 @@ END
         rm -rf given
     done
     expect 0 bload plan -q seq.tsv -T 12 --capacity text=24 -o plan.safetensors
-    expect 2 bload pack -q -c set.yaml --sequences seq.tsv --plan plan.safetensors -o given :err 'plan.safetensors: the plan has '
+    expect 2 bload pack -q -c set.yaml --sequences seq.tsv --plan plan.safetensors -o given :err 'plan.safetensors: fields with steps of their own: the plan has 1, the data 2'
 }
 
 test_what_is_refused_or_left_out() {

@@ -331,7 +331,7 @@ UNIT_LOOP(plans_survive_their_files, 2)
                "plan.tsv:1: not a plan: the header line is not");
     own.count = 1;
     FAILS_WITH(bl_index_load(&other, "plan.safetensors", plan.T, 1, l.length, ROWS, &own, NULL, &e), BL_EUSAGE,
-               "the plan has 2 fields with steps of their own, not 1");
+               "fields with steps of their own: the plan has 2, the data 1");
 }
 
 UNIT_TEST(tables_with_wrong_own_steps_are_refused_by_line)
