@@ -185,29 +185,30 @@ UNIT_LOOP(all_options_crossed, unit_times(60))
     static const int64_t overlaps[] = {0, 1, 7, 29, 30};
     static const int64_t worlds[] = {0, 1, 2, 3, 8}, batches[] = {0, 1, 2, 5}, T[] = {0, 60, 64, 97, 30};
     for (int k = 0; k < unit_times(250); k++) {
-        struct bl_plan_options o = {.strategy = ONE_OF(4) ? BL_STRATEGY_BLOCK : (enum bl_strategy)ONE_OF(4),
-                                    .fill = (enum bl_fill)ONE_OF(BL_FILL_COUNT),
-                                    .oversize = (enum bl_oversize)ONE_OF(4),
-                                    .clips = (enum bl_clips)ONE_OF(2),
-                                    .T = T[ONE_OF(COUNT(T))],
-                                    .seed = (uint64_t)k,
-                                    .effort = 1,
-                                    .spare = spares[ONE_OF(3)],
-                                    .align = aligns[ONE_OF(COUNT(aligns))],
-                                    .max_sequences = most[ONE_OF(COUNT(most))],
-                                    .min_length = least[ONE_OF(COUNT(least))],
-                                    .order = ONE_OF(4) ? BL_KEEP_NOTHING : BL_KEEP_ORDER,
-                                    .world_size = worlds[ONE_OF(COUNT(worlds))],
-                                    .batch_size = batches[ONE_OF(COUNT(batches))],
-                                    .remainder = (enum bl_remainder)ONE_OF(3),
-                                    .balance = (enum bl_balance)ONE_OF(4),
-                                    .cost = {costs[ONE_OF(3)], costs[ONE_OF(3)], NULL},
-                                    .accumulate = ONE_OF(4),
-                                    .sync = (enum bl_sync)ONE_OF(2),
-                                    .group = ONE_OF(3) ? NULL : l.group,
-                                    .max_column = {{{"a", (double[]){3, 4, 7, 50}[ONE_OF(4)], l.value[k % 2]},
-                                                    {"b", (double[]){2.9, 3.3, 20}[ONE_OF(3)], l.value[1 - k % 2]}},
-                                                   ONE_OF(3)}};
+        struct bl_plan_options o = {
+            .strategy = ONE_OF(4) ? BL_STRATEGY_BLOCK : (enum bl_strategy)ONE_OF(4),
+            .fill = (enum bl_fill)ONE_OF(BL_FILL_COUNT),
+            .oversize = (enum bl_oversize)ONE_OF(4),
+            .clips = (enum bl_clips)ONE_OF(2),
+            .T = T[ONE_OF(COUNT(T))],
+            .seed = (uint64_t)k,
+            .effort = 1,
+            .spare = spares[ONE_OF(3)],
+            .align = aligns[ONE_OF(COUNT(aligns))],
+            .max_sequences = most[ONE_OF(COUNT(most))],
+            .min_length = least[ONE_OF(COUNT(least))],
+            .order = ONE_OF(4) ? BL_KEEP_NOTHING : BL_KEEP_ORDER,
+            .world_size = worlds[ONE_OF(COUNT(worlds))],
+            .batch_size = batches[ONE_OF(COUNT(batches))],
+            .remainder = (enum bl_remainder)ONE_OF(3),
+            .balance = (enum bl_balance)ONE_OF(4),
+            .cost = {costs[ONE_OF(3)], costs[ONE_OF(3)], NULL},
+            .accumulate = ONE_OF(4),
+            .sync = (enum bl_sync)ONE_OF(2),
+            .group = ONE_OF(3) ? NULL : l.group,
+            .max_column = {{{"a", (double[]){3, 4, 7, 50}[ONE_OF(4)], l.value[k % 2], false},
+                            {"b", (double[]){2.9, 3.3, 20}[ONE_OF(3)], l.value[1 - k % 2], false}},
+                           ONE_OF(3)}};
         if (o.oversize == BL_OVERSIZE_SPLIT || !ONE_OF(9))
             o.overlap = overlaps[ONE_OF(COUNT(overlaps))];
         try_options(l, &o);
@@ -472,7 +473,7 @@ UNIT_LOOP(equal_lengths_are_spread, unit_unless_brief(3))
     struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK,
                                 .T = 20000,
                                 .effort = 1,
-                                .max_column = {{{"a", _i == 1 ? 4000 : 2100, l.value[0]}}, _i > 0}};
+                                .max_column = {{{"a", _i == 1 ? 4000 : 2100, l.value[0], false}}, _i > 0}};
     struct meetings m = exchanges_of(l, &o, 4);
     OWNED(bl_plan_free) struct bl_plan plan = make(l, &o);
     ck_assert_uint_eq(plan.blocks, (size_t)plan.lower_bound);

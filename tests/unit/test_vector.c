@@ -20,7 +20,8 @@ static struct bl_plan_options options(const struct list *l, int64_t T, double fi
     return (struct bl_plan_options){
         .strategy = BL_STRATEGY_BLOCK,
         .T = T,
-        .max_column = {{{"images", first, l->value[0]}, {"seconds", second, l->value[1]}}, second > 0 ? 2 : 1}};
+        .max_column = {{{"images", first, l->value[0], false}, {"seconds", second, l->value[1], false}},
+                       second > 0 ? 2 : 1}};
 }
 
 /* Lengths below T / part, as many of the first column as whole numbers below 4, and of the second in thousandths. */
@@ -192,7 +193,7 @@ static double gap_of(size_t count)
         value[i] = 20 + (double)bl_random_below(&r, 481);
     }
     struct bl_plan_options o = {
-        .strategy = BL_STRATEGY_BLOCK, .T = 1000, .effort = 1, .max_column = {{{"images", 1000, value}}, 1}};
+        .strategy = BL_STRATEGY_BLOCK, .T = 1000, .effort = 1, .max_column = {{{"images", 1000, value, false}}, 1}};
     OWNED(bl_plan_free) struct bl_plan plan = {0};
     struct bl_error e = {0};
     ck_assert_msg(bl_plan_make(&plan, length, count, &o, &e) == 0, "%s", e.text);
