@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
-import multiprocessing
 import os
 import signal
 import sys
 from collections import Counter
-from multiprocessing.connection import wait
-from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Dict, List, NamedTuple, Optional, Tuple
 
 from ._core.command_line import Parser
 from ._core.errors import Error, MissingError
@@ -24,10 +23,8 @@ from ._core.lines import Line, chunks
 from ._core.losses import KINDS
 from ._core.messages import Chat, Unusable
 from ._core.rows import chats
-from ._core.turns import Choices, Template, Tokens
-
-
-LOST = "a worker ended early, perhaps because memory ran out: try fewer --workers"
+from ._core.turns import Choices, Template, Tokens, load
+from ._core.workers import Workers
 
 
 class Result(NamedTuple):
@@ -71,80 +68,6 @@ def output(line: Line, keep: List[str], chat: Chat, tokens: Tokens) -> str:
         out.update(id=f"{name}/{tokens.turn}")
     out.update(input_ids=tokens.ids, loss_mask=tokens.mask)
     return json.dumps(out, separators=(",", ":"))
-
-
-def work(connection: Any, others: List[Any], template: Template, arguments: argparse.Namespace) -> None:
-    """Convert chunks in a worker until the main process closes the connection or ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:    # a fork inherits these; while they are open, the other workers would not notice that the main process died
-        other.close()
-    try:
-        while True:
-            connection.send([convert(template, arguments, line) for line in connection.recv()])
-    except (EOFError, ConnectionError):
-        pass
-
-
-def results(template: Template, arguments: argparse.Namespace) -> Iterator[Result]:
-    """Yield the results of all lines, in order."""
-    if arguments.workers == 1:
-        for chunk in chunks(arguments.files):
-            for line in chunk:
-                yield convert(template, arguments, line)
-        return
-    idle = start(template, arguments)
-    busy: Dict[Any, int] = {}                   # the chunk of each worker: only one, so that worker and main process never both block in send
-    done: Dict[int, List[Result]] = {}
-    first = 0                                   # the next chunk in order
-    for number, chunk in enumerate(chunks(arguments.files)):
-        # Limit how many finished chunks wait for an earlier one, which bounds memory.
-        while not idle or number - first >= 2 * arguments.workers:
-            idle += collect(busy, done)
-            while first in done:
-                yield from done.pop(first)
-                first += 1
-        worker = idle.pop()
-        try:
-            worker.send(chunk)
-        except ConnectionError:
-            raise Error(LOST) from None
-        busy[worker] = number
-    while busy:
-        idle += collect(busy, done)
-    for number in sorted(done):
-        yield from done[number]
-    for worker in idle:
-        worker.close()
-
-
-def start(template: Template, arguments: argparse.Namespace) -> List[Any]:
-    """Start the workers and return the connections to them."""
-    fork = multiprocessing.get_context("fork")     # forked workers share the loaded tokenizer
-    connections: List[Any] = []
-    for _ in range(arguments.workers):
-        here, there = fork.Pipe()
-        fork.Process(target=work, args=(there, connections + [here], template, arguments), daemon=True).start()
-        there.close()
-        connections.append(here)
-    return connections
-
-
-def collect(busy: Dict[Any, int], done: Dict[int, List[Result]]) -> List[Any]:
-    """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
-    ready = wait(list(busy))
-    for worker in ready:
-        done[busy.pop(worker)] = received(worker)
-    return ready
-
-
-def received(connection: Any) -> List[Result]:
-    """Return the results that a worker sent; raise Error if it ended."""
-    try:
-        found: List[Result] = connection.recv()
-        return found
-    except (EOFError, ConnectionError):
-        raise Error(LOST) from None
 
 
 class Tolerance:
@@ -260,7 +183,8 @@ class Totals:
 def write(template: Template, arguments: argparse.Namespace, out: BinaryIO) -> int:
     """Write all output and return the number of skipped chats; raise Error if more of them were skipped than allowed, or a worker ended."""
     totals = Totals()
-    for result in results(template, arguments):
+    workers: Workers[Line, Result] = Workers(functools.partial(convert, template, arguments), arguments.workers)
+    for result in workers.results(chunks(arguments.files)):
         totals.add(result)
         out.writelines(line.encode() + b"\n" for line in result.lines)
         if not result.fault:
@@ -288,7 +212,7 @@ def main(argv: Optional[List[str]] = None) -> int:
             if path != "-" and not os.path.exists(path):
                 raise MissingError("no such file", path)
         choices = Choices(arguments.train_on, arguments.turns == "each", arguments.special_in_content, arguments.allow_loss)
-        template = Template(arguments.model, arguments.template, dict(arguments.set), choices)
+        template = Template(load(arguments.model), arguments.template, dict(arguments.set), choices)
         if template.is_dated() and not arguments.quiet:
             say(f"the chat template writes the date: --set strftime_now={datetime.date.today()} makes the ids independent of the day")
     except Error as error:

@@ -21,7 +21,7 @@ import chats
 import tool
 from bload.chat import main
 from bload._core.rows import chats as parsed
-from bload._core.turns import Choices, Template
+from bload._core.turns import Choices, Template, load
 from harness import each
 
 os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
@@ -48,7 +48,7 @@ class Models(tool.Tool):
         return self.sequences(folder, chat, Choices(train_on), name, **variables)[0]
 
     def sequences(self, folder, chat, choices, name=None, **variables):
-        template = Template(folder, name, variables, choices)
+        template = Template(load(folder), name, variables, choices)
         return [one for given in parsed(json.dumps(chat).encode()) for one in template.sequences(given)]
 
     def refusal(self, folder, chat, *rest, **variables):

@@ -15,7 +15,7 @@ import chats
 import transformers
 from bload._core.messages import Unusable
 from bload._core.rows import chats as parsed
-from bload._core.turns import Choices, Template
+from bload._core.turns import Choices, Template, load
 from harness import each, expand
 
 PATHS = {os.path.basename(path)[:-6]: path for path in sorted(
@@ -67,7 +67,7 @@ def folder(name):
 
 @functools.lru_cache(None)
 def template(name, train_on, is_each=False):
-    return Template(folder(name), None, {}, Choices(train_on, is_each))
+    return Template(load(folder(name)), None, {}, Choices(train_on, is_each))
 
 
 @functools.lru_cache(None)

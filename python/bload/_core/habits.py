@@ -83,7 +83,7 @@ class TemplateProbe:
         if isinstance(content, str) and self.cached("wants parts", self.find_parts):
             return in_parts(given)
         if isinstance(content, list) and not self.cached("takes parts", self.takes_parts):
-            if len(content) != 1:
+            if len(content) != 1 or "text" not in content[0]:
                 raise Unusable("lists of parts", f"the chat template does not take lists of parts, but message {number} has one: join their texts")
             return {**given, "content": content[0]["text"]}
         return given

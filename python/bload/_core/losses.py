@@ -76,7 +76,7 @@ class PlaceholderChat:
         if isinstance(content, str):
             out["content"] = self.text(content, kind, number, is_answer)
         elif isinstance(content, list):
-            out["content"] = [{**part, "text": self.text(part["text"], kind, number, is_answer)} for part in content]
+            out["content"] = [{**part, "text": self.text(part["text"], kind, number, is_answer)} if "text" in part else part for part in content]
         for key in (key for key in NATIVE if isinstance(given.get(key), str)):
             out[key] = self.text(given[key], NATIVE[key], number)
         if "tool_calls" in given:
@@ -221,7 +221,7 @@ def said(number: int, message: Message) -> Iterator[Tuple[str, str]]:
             yield "reasoning", message[key]
             break
     content = message.get("content") or ""
-    for text in [content] if isinstance(content, str) else [part["text"] for part in content]:
+    for text in [content] if isinstance(content, str) else [part["text"] for part in content if "text" in part]:
         before, tag, rest = text.rpartition("</think>") if message["role"] == "assistant" else ("", "", text)
         for piece in THINK.split(before)[::2] if tag else []:
             yield "reasoning", piece

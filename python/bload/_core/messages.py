@@ -14,6 +14,7 @@ RESULTS = "tool", "function", "ipython", "environment"
 REASONING = "reasoning_content", "reasoning", "thinking"
 FLAGS = "weight", "train", "loss"
 MEDIA = "image", "images", "video", "videos", "audio", "audios"
+KINDS = "image", "video", "audio"   # types of parts
 
 Message = Dict[str, Any]
 
@@ -40,7 +41,7 @@ class Chat(NamedTuple):
     pair: str = ""
 
 
-def message(number: int, given: Any) -> Message:
+def message(number: int, given: Any, has_media: bool = False) -> Message:
     """Return a message as templates get it, without keys that are null.
 
     Parameters
@@ -49,6 +50,8 @@ def message(number: int, given: Any) -> Message:
         Its position, for error messages.
     given : Any
         The message in OpenAI's form, or ShareGPT's.
+    has_media : bool
+        Whether contents may have pictures, videos and sounds: parts whose type is image, video or audio.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def message(number: int, given: Any) -> Message:
             raise Unusable("calls in two forms", f"message {number} has tool_calls and function_call")
         found["tool_calls"] = [{"type": "function", "function": found["function_call"]}]
     found.pop("function_call", None)
-    check_content(number, found)
+    check_content(number, found, has_media)
     said = [found[key] for key in REASONING if found.get(key)]
     if any(not isinstance(one, str) or one != said[0] for one in said):
         raise Unusable("reasoning that is not text", f"message {number} has reasoning that is not text, or differs from key to key")
@@ -82,13 +85,13 @@ def message(number: int, given: Any) -> Message:
     return found
 
 
-def check_content(number: int, found: Message) -> None:
-    """Raise Unusable if the content is neither a text nor a list of texts."""
+def check_content(number: int, found: Message, has_media: bool) -> None:
+    """Raise Unusable if the content is neither a text nor a list of texts, and of pictures, videos and sounds if the chat may have them."""
     content = found.get("content")
     if content is None:
         if found["role"] != "assistant":
             raise Unusable("a message without content", f"message {number} ({found['role']}) has no content")
-    elif not isinstance(content, str) and not is_text(content):
+    elif not isinstance(content, str) and not is_text(content, has_media):
         kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
         if any(isinstance(kind, str) and kind.startswith(("image", "video", "audio", "input_")) for kind in kinds):
             raise Unusable("pictures, videos or sounds",
@@ -107,10 +110,10 @@ def call_of(number: int, found: Message) -> Message:
     return {**found, "content": "", "tool_calls": [{"type": "function", "function": one} for one in calls]}
 
 
-def is_text(content: Any) -> bool:
-    """Return whether a content is a list of texts, in OpenAI's form."""
-    return isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
-                                             for part in content)
+def is_text(content: Any, has_media: bool) -> bool:
+    """Return whether a content is a list of texts, in OpenAI's form, and of pictures, videos and sounds if has_media."""
+    return isinstance(content, list) and all(isinstance(part, dict) and (
+        part.get("type") == "text" and isinstance(part.get("text"), str) or has_media and part.get("type") in KINDS) for part in content)
 
 
 def is_trained(number: int, found: Message) -> bool:

@@ -13,21 +13,8 @@ FORMS = "known are messages, conversations, prompt and completion, instruction a
 LISTS = "messages", "conversations", "prompt", "completion", "chosen", "rejected", "history"
 
 
-def chats(line: bytes, pairs: bool = False) -> List[Chat]:
-    """Return the chat of a row, or the two of a preference.
-
-    Parameters
-    ----------
-    line : bytes
-        The row, a JSON object.
-    pairs : bool
-        Whether rows have chosen and rejected answers.
-
-    Raises
-    ------
-    Unusable
-        The row has no chat, or an unsupported one; messages are counted from 0.
-    """
+def parsed(line: bytes) -> Dict[str, Any]:
+    """Return the keys of a row, with lists that a table stores as JSON text; raise Unusable if the row is no JSON object."""
     try:
         keys = json.loads(line)
     except UnicodeDecodeError as error:
@@ -36,14 +23,38 @@ def chats(line: bytes, pairs: bool = False) -> List[Chat]:
         raise Unusable("not JSON", f"not JSON: {error}") from None
     if not isinstance(keys, dict):
         raise Unusable("no chat", f"not an object with a chat: {FORMS}")
+    return {**keys, **{key: unquoted(keys[key]) for key in LISTS if isinstance(keys.get(key), str)}}
+
+
+def chats(line: bytes, pairs: bool = False) -> List[Chat]:
+    """Return the chats of a row of text alone, a JSON object; see chats_of."""
+    return chats_of(parsed(line), pairs)
+
+
+def chats_of(keys: Dict[str, Any], pairs: bool = False, has_media: bool = False) -> List[Chat]:
+    """Return the chat of a row, or the two of a preference.
+
+    Parameters
+    ----------
+    keys : dict
+        The row, of `parsed`.
+    pairs : bool
+        Whether rows have chosen and rejected answers.
+    has_media : bool
+        Whether contents may have pictures, videos and sounds.
+
+    Raises
+    ------
+    Unusable
+        The row has no chat, or an unsupported one; messages are counted from 0.
+    """
     for key in MEDIA:
         if keys.get(key):
             raise Unusable("pictures, videos or sounds", f"the row has \"{key}\", which cannot be tokenized here: its text refers to them")
-    keys = {**keys, **{key: unquoted(keys[key]) for key in LISTS if isinstance(keys.get(key), str)}}
     given, removed = tools(keys)
     found = []
     for pair, messages, begin in sides(keys, pairs):
-        given_messages = [message(number, one) for number, one in enumerate(messages)]
+        given_messages = [message(number, one, has_media) for number, one in enumerate(messages)]
         whole = with_system(keys, given_messages)
         begin += len(whole) - len(given_messages)
         if not whole:

@@ -25,6 +25,7 @@ from .messages import Chat, Message, Unusable
 from .specials import Specials
 
 MARK = re.compile(r"\{%[-+]?\s*generation\s*[-+]?%\}")
+STRADDLING = "tokens that straddle a turn's edge, and are not trained on"
 Span = Tuple[int, int]
 
 
@@ -40,6 +41,15 @@ class Tokens(NamedTuple):
     turn: int = -1
 
 
+class Written(NamedTuple):
+    """What a template writes for a chat: the chat in the template's form, the text, what is lost, and counts by name."""
+
+    chat: Chat
+    text: str
+    known: Found
+    counts: Dict[str, int]
+
+
 class Choices(NamedTuple):
     """The user's choices. train_on: assistant, last or all. special: parse, split or refuse. losses: the kinds that are accepted."""
 
@@ -52,13 +62,13 @@ class Choices(NamedTuple):
 class Template:
     """The chat template of a model's folder, with its tokenizer and the variables that the template sees."""
 
-    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices = Choices()):
-        """Load the tokenizer.
+    def __init__(self, tokenizer: Any, name: Optional[str], variables: Dict[str, Any], choices: Choices = Choices()):
+        """Take a tokenizer, and change its post-processor.
 
         Parameters
         ----------
-        folder : str
-            The folder of the model.
+        tokenizer : object
+            The tokenizer, of `load`, with its chat template.
         name : str or None
             Which chat template, if there are several.
         variables : dict
@@ -68,11 +78,11 @@ class Template:
 
         Raises
         ------
-        MissingError, OptionError
-            The folder does not exist, or has no tokenizer, or no template of that name.
+        OptionError
+            There is no template of that name.
         """
-        self.tokenizer = load(folder)
-        self.name = choose(self.tokenizer.chat_template, name, folder)
+        self.tokenizer = tokenizer
+        self.name = choose(tokenizer.chat_template, name, tokenizer.name_or_path)
         self.choices = choices
         self.variables = {key: value for key, value in variables.items() if key != "strftime_now"}
         if "strftime_now" in variables:
@@ -142,26 +152,38 @@ class Template:
 
     def tokens(self, chat: Chat) -> Tokens:
         """Return the tokens of one sequence, or raise Unusable as `sequences` does."""
+        written = self.written(chat)
+        counts = dict(written.counts)
+        if self.choices.train_on == "all":
+            ids = self.specials.encode(written.text)[0]
+            return Tokens(ids, [1] * len(ids), counts)
+        if self.marks(chat):
+            return self.marked(written.chat, written.text, self.wanted(chat))._replace(counts=counts)
+        ids, offsets = self.specials.encode(written.text)
+        mask, straddling = mask_of(offsets, self.trained(written, counts))
+        counts[STRADDLING] = straddling
+        return Tokens(ids, mask, counts)
+
+    def written(self, chat: Chat) -> Written:
+        """Return what the template writes for a chat; raise Unusable if the template refuses the chat, or loses a part of it."""
         counts = Counter({"nulls in arguments and tools, which are removed": chat.nulls})
         chat = self.probes[bool(chat.tools)].adapted(chat)
         chat, found = self.specials.prepared(chat)
         counts["special tokens in contents" + {"parse": "", "split": ", which are split into the tokens of a text"}.get(
             self.choices.special, "")] = found
         text = self.render(chat, chat.messages)
-        known = self.check_losses(chat, text, counts)
-        if self.choices.train_on == "all":
-            ids = self.specials.encode(text)[0]
-            return Tokens(ids, [1] * len(ids), counts)
-        wanted = self.wanted(chat)
-        if MARK.search(self.source(chat.tools)):
-            return self.marked(chat, text, wanted)._replace(counts=counts)
-        ids, offsets = self.specials.encode(text)
-        turns = [self.spans(chat, text, number, known) for number in wanted]
-        mask, straddling = mask_of(offsets, sorted(span for spans in turns for span in spans))
+        return Written(chat, text, self.check_losses(chat, text, counts), counts)
+
+    def trained(self, written: Written, counts: Dict[str, int]) -> List[Span]:
+        """Return the characters of the turns to train on, in order; raise Unusable if they are not proven. Counts turns without an end token."""
+        turns = [self.spans(written.chat, written.text, number, written.known) for number in self.wanted(written.chat)]
         counts["turns without an end token, from which a model learns to stop"] = \
-            sum(not self.stops(text[spans[0][0]:spans[0][1]]) for spans in turns)
-        counts["tokens that straddle a turn's edge, and are not trained on"] = straddling
-        return Tokens(ids, mask, counts)
+            sum(not self.stops(written.text[spans[0][0]:spans[0][1]]) for spans in turns)
+        return sorted(span for spans in turns for span in spans)
+
+    def marks(self, chat: Chat) -> bool:
+        """Return whether the template marks the assistant's text."""
+        return MARK.search(self.source(chat.tools)) is not None
 
     def check_losses(self, chat: Chat, text: str, counts: Dict[str, int]) -> Found:
         """Return the losses after counting the accepted ones; raise Unusable for any other."""
@@ -186,13 +208,33 @@ class Template:
             ids, offsets = self.specials.encode(text)
             mask = mask_of(offsets, merged(spans))[0]
         if wanted != turns:
-            # A mark does not say to which turn it belongs: assign it to the turn whose range, from prefix to prefix, contains it.
-            ends = dict(zip(turns, turns[1:]))
-            spans = [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
+            spans = self.ranges(chat, text, wanted)
             mask = [int(one and any(begin <= at < end for begin, end in spans)) for one, (at, _) in zip(mask, offsets)]
         if not any(mask):
             raise Unusable("nothing to train on", "the chat template marks no text to train on")
         return Tokens(ids, mask, {})
+
+    def marked_spans(self, written: Written) -> List[Span]:
+        """Return the marked characters of the turns to train on, in order; raise Unusable if there are none."""
+        from transformers.utils.chat_template_utils import render_jinja_template
+
+        chat = written.chat
+        _, indices = render_jinja_template(
+            conversations=[chat.messages], tools=chat.tools, chat_template=self.source(chat.tools), return_assistant_tokens_mask=True,
+            **{**self.tokenizer.special_tokens_map, **self.variables})
+        ranges = self.ranges(chat, written.text, self.wanted(chat))
+        spans = [(begin, end) for begin, end in indices[0] if begin < end and any(first <= begin < last for first, last in ranges)]
+        if not spans:
+            raise Unusable("nothing to train on", "the chat template marks no text to train on")
+        return spans
+
+    def ranges(self, chat: Chat, text: str, wanted: List[int]) -> List[Span]:
+        """Return the characters from the start of each wanted turn to that of the next turn. A mark does not say to which turn it belongs."""
+        turns = [number for number, one in enumerate(chat.messages) if one["role"] == "assistant"]
+        if wanted == turns:
+            return [(0, len(text))]
+        ends = dict(zip(turns, turns[1:]))
+        return [(self.prefix(chat, text, one), self.prefix(chat, text, ends[one]) if one in ends else len(text)) for one in wanted]
 
     def prefix(self, chat: Chat, text: str, number: int) -> int:
         """Return where the messages before a message end in the text, with the generation prompt if they do not end there without it."""

@@ -1,0 +1,88 @@
+"""Convert items in worker processes, and yield the results in the order of the items."""
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from multiprocessing.connection import wait
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, TypeVar
+
+from .errors import Error
+
+LOST = "a worker ended early, perhaps because memory ran out: try fewer workers"
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Workers(Generic[Item, Result]):
+    """Forked processes that call a function. They share what the main process loaded before, such as a tokenizer.
+
+    Each worker has one chunk of items at a time, so that worker and main process never both block in send.
+    """
+
+    def __init__(self, convert: Callable[[Item], Result], count: int):
+        """Remember the function and the number of workers; 1: the main process calls the function itself."""
+        self.convert, self.count = convert, count
+
+    def results(self, chunks: Iterable[List[Item]]) -> Iterator[Result]:
+        """Yield the results of all items, in order; raise Error if a worker ended."""
+        if self.count == 1:
+            for chunk in chunks:
+                yield from map(self.convert, chunk)
+            return
+        idle = self.start()
+        busy: Dict[Any, int] = {}                   # the chunk of each worker
+        done: Dict[int, List[Result]] = {}
+        first = 0                                   # the next chunk in order
+        for number, chunk in enumerate(chunks):
+            # Limit how many finished chunks wait for an earlier one, which bounds memory.
+            while not idle or number - first >= 2 * self.count:
+                idle += collect(busy, done)
+                while first in done:
+                    yield from done.pop(first)
+                    first += 1
+            worker = idle.pop()
+            try:
+                worker.send(chunk)
+            except ConnectionError:
+                raise Error(LOST) from None
+            busy[worker] = number
+        while busy:
+            idle += collect(busy, done)
+        for number in sorted(done):
+            yield from done[number]
+        for worker in idle:
+            worker.close()
+
+    def start(self) -> List[Any]:
+        """Start the workers and return the connections to them."""
+        fork = multiprocessing.get_context("fork")
+        connections: List[Any] = []
+        for _ in range(self.count):
+            here, there = fork.Pipe()
+            fork.Process(target=self.work, args=(there, connections + [here]), daemon=True).start()
+            there.close()
+            connections.append(here)
+        return connections
+
+    def work(self, connection: Any, others: List[Any]) -> None:
+        """Convert chunks in a worker until the main process closes the connection or ends."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for other in others:    # a fork inherits these; while they are open, the other workers would not notice that the main process died
+            other.close()
+        try:
+            while True:
+                connection.send([self.convert(item) for item in connection.recv()])
+        except (EOFError, ConnectionError):
+            pass
+
+
+def collect(busy: Dict[Any, int], done: Dict[int, List[Any]]) -> List[Any]:
+    """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
+    ready = wait(list(busy))
+    for worker in ready:
+        try:
+            done[busy.pop(worker)] = worker.recv()
+        except (EOFError, ConnectionError):
+            raise Error(LOST) from None
+    return ready
