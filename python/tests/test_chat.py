@@ -1,5 +1,4 @@
 """Chats become the ids of Transformers, and masks of what the assistant says."""
-import argparse
 import contextlib
 import gzip
 import io
@@ -22,6 +21,7 @@ import tool
 from bload.chat import main
 from bload._core.rows import chats as parsed
 from bload._core.turns import Choices, Template, load
+from bload._core.workers import Workers
 from harness import each
 
 os.environ["TRANSFORMERS_NO_ADVISORY_WARNINGS"] = "1"
@@ -365,20 +365,19 @@ class Order(unittest.TestCase):
         """Results come in order, the other workers go on while one is slow, and what waits is bounded."""
         read = []
 
-        def chunks(_):
+        def chunks():
             for number in range(60):
                 read.append(number)
-                yield [bload._core.lines.Line("file", number, 0, b"")]
+                yield [number]
 
-        def convert(_, arguments, line):
-            time.sleep(2 * (line.number == 0))
-            return bload.chat.Result([f"{line.number}"])
+        def convert(number):
+            time.sleep(2 * (number == 0))
+            return str(number)
 
-        with unittest.mock.patch("bload.chat.chunks", chunks), unittest.mock.patch("bload.chat.convert", convert):
-            results = bload.chat.results(None, argparse.Namespace(workers=3, files=[], keep=[]))
-            found = next(results).lines
-            self.assertEqual(len(read), 2 * 3 + 1)
-            found += [result.lines[0] for result in results]
+        results = Workers(convert, 3).results(chunks())
+        found = [next(results)]
+        self.assertEqual(len(read), 2 * 3 + 1)
+        found += results
         self.assertEqual(found, [str(number) for number in range(60)])
 
 

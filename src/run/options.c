@@ -6,6 +6,7 @@
 #include "run/options.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,12 +117,37 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
                               : failed > tolerance->value;
 }
 
+#define ABOUT_MAX ((size_t)1 << 20) /* bytes */
+
+/* Parses a JSON object on one line. Identity lines have it as it is. */
+static bool about_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    size_t size = strlen(text);
+    if (size > ABOUT_MAX || strpbrk(text, "\r\n"))
+        return false;
+    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    bool is_object = json_is_object(object);
+    json_decref(object);
+    *(const char **)value = text;
+    return is_object;
+}
+
+static void about_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    (void)option;
+    const char *text = *(const char *const *)value;
+    bl_buffer_text(out, text ? text : "");
+}
+
 const struct bl_option_type bl_option_compress = {"none|zstd[:LEVEL]", compress_parse, compress_format,
                                                   "none, zstd or zstd:1 to zstd:22"};
 static const struct bl_option_type frame_size_type = {"BYTES", frame_size_parse, frame_size_format,
                                                       "a number of bytes from 4K to 64M, such as 256K"};
 static const struct bl_option_type encode_type = {"none|jpeg[:QUALITY[:444]]|delta", encode_parse, encode_format,
                                                   "none, jpeg, jpeg:1 to jpeg:100, jpeg:90:444, or delta"};
+static const struct bl_option_type about_type = {"JSON", about_parse, about_format,
+                                                 "a JSON object on one line, of at most 1 MiB"};
 static const struct bl_option_type tolerance_type = {"N|P%", tolerance_parse, tolerance_format,
                                                      "a number of inputs, or a share of them such as 5%"};
 
@@ -159,6 +185,10 @@ const struct bl_option bl_pack_option_table[] = {
                    "add segment_ids I32 [n,T]: 1, 2, ... per sequence, 0 = padding"),
     BL_OPTION_INT("sequence-slots", struct bl_pack_options, sequence_slots, BL_AFFECTS_BYTES, BL_SEQUENCE_SLOTS_HELP,
                   .min = 1, .max = BL_T_MAX - 1, .unlisted = true),
+    BL_OPTION_CUSTOM("about", &about_type, const char *, struct bl_pack_options, about, BL_AFFECTS_BYTES,
+                     "an object that the manifest keeps for readers, such as how the data were made; Dataset.about in "
+                     "Python",
+                     .unlisted = true),
     BL_OPTION_CHOICE(
         "simd", struct bl_pack_options, simd, simd_names, BL_AFFECTS_BYTES,
         "instruction set of decoders and scaler, on which the bytes depend; auto: the best of this machine",

@@ -46,6 +46,7 @@ struct bl_pack_options {
     int pad;            /* enum bl_pad */
     bool segment_ids;
     int64_t sequence_slots; /* S; 0: as many as the plan needs */
+    const char *about;      /* a JSON object for readers, or NULL */
     int simd;               /* 0: auto; otherwise bl_kind's levels from none on */
     int64_t memory;         /* bytes; 0: the machine's */
     int on_error;           /* enum bl_on_error */

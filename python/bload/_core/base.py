@@ -10,7 +10,7 @@ from . import arguments, checksum, notebook, verification
 from .blocks import Blocks
 from .encoding import join
 from .epochs import Epoch, epochs_of
-from .errors import DamagedError, OptionError, SequenceError
+from .errors import DamagedError, FormatError, OptionError, SequenceError
 from .index import Pieces, Plan
 from .manifest import TABLES, Field, Manifest
 from .mapping import RESIDENT, MappedFile
@@ -171,6 +171,24 @@ class BaseDataset(Blocks):
     def manifest(self) -> Dict[str, Any]:
         """The content of manifest.json as a dict; do not change it."""
         return self._info.json
+
+    @property
+    def about(self) -> Dict[str, Any]:
+        """The object that --about of bload pack stored, such as what contracts need to know about the processor; {} if there is none.
+
+        That of a view is the one of its sources. Raises FormatError if sources have different ones.
+        """
+        found: List[Dict[str, Any]] = []
+        for info in self._manifests():
+            if info.about and info.about not in found:
+                found.append(info.about)
+        if len(found) > 1:
+            raise FormatError("its sources have different --about", self.path)
+        return found[0] if found else {}
+
+    def _manifests(self) -> List[Manifest]:
+        """Return the manifest of the dataset; of a view also those of its sources."""
+        return [self._info]
 
     @property
     def T(self) -> int:

@@ -1,6 +1,7 @@
 """manifest.json: the description of a dataset or a view, checked before use."""
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
@@ -246,6 +247,19 @@ class Manifest:
         """Return an option of the run that made the dataset, as text; "" if it was not given."""
         value = self.configuration.get(name)
         return str(value) if isinstance(value, (str, int)) else ""
+
+    @property
+    def about(self) -> Dict[str, Any]:
+        """The object that --about gave to bload pack, or an empty dict."""
+        text = self.option("about")
+        try:
+            # A value is escaped as a line of the configuration, and again as a text of the manifest.
+            found = json.loads(unescape(unescape(text.encode()).encode(errors="surrogateescape"))) if text else {}
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise self.damaged("\"about\" of \"configuration\" is not a JSON object")
+        return found
 
     def read_layout(self) -> None:
         """Read the layout of the shards."""

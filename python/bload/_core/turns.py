@@ -153,7 +153,7 @@ class Template:
     def tokens(self, chat: Chat) -> Tokens:
         """Return the tokens of one sequence, or raise Unusable as `sequences` does."""
         written = self.written(chat)
-        counts = dict(written.counts)
+        counts = Counter(written.counts)
         if self.choices.train_on == "all":
             ids = self.specials.encode(written.text)[0]
             return Tokens(ids, [1] * len(ids), counts)
@@ -276,6 +276,8 @@ class Template:
             head, tail = self.around(chat, chat.messages, number)
             if begin < 0 and text.startswith(head) and (prompt.startswith(head) or self.ends_with_prompt(chat, head, bare, prompt)):
                 begin = len(head)
+            elif begin < 0 and text.startswith(head) and head.rstrip() == prompt.rstrip():
+                begin = len(head.rstrip())  # the prompt ends with other blanks than the chat, as that of LLaVA-OneVision
             if end < 0 and text.endswith(tail):
                 end = len(text) - len(tail) + self.ending(tail, self.around(chat, upto, number)[1], bare, prompt)
         if begin < 0:
@@ -385,9 +387,14 @@ class Template:
         except MemoryError:
             raise
         except Exception as error:  # a template is a program, and may raise anything
-            part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, which are needed to find turns"
-            why = str(error) or type(error).__name__
-            raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
+            raise refused(error, chat, messages) from None
+
+
+def refused(error: Exception, chat: Chat, messages: List[Message]) -> Unusable:
+    """Return the error for a template that raises one for the first messages of a chat."""
+    part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, which are needed to find turns"
+    why = str(error) or type(error).__name__
+    return Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}")
 
 
 def loss_message(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:

@@ -105,6 +105,9 @@ class View(BaseDataset):
     def _index(self) -> Plan:
         return self._plan
 
+    def _manifests(self) -> List[Manifest]:
+        return [self._info, *(store._info for store in self._stores)]
+
     @property
     def sources(self) -> List[Source]:
         """The sources of the view, a list of Source, in the order of their rows."""

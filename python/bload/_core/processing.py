@@ -1,0 +1,489 @@
+"""Run the processor of a multimodal model over chats: the arrays that it makes, as fields, with the loss mask of text."""
+from __future__ import annotations
+
+import bisect
+import copy
+import hashlib
+import importlib
+import io
+import json
+import os
+import tempfile
+import warnings
+from collections import Counter
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .arrays import FAMILIES, IDS, TOKENS, Family, Patches, Sounds, Values, split, with_parameters
+from .errors import DependencyError, Error, MissingError, OptionError
+from .media import Medium
+from .messages import KINDS, Chat, Message, Unusable
+from .turns import STRADDLING, Choices, Span, Template, Written, mask_of, refused
+
+SUFFIX = "paligemma"    # the family whose processor takes a prompt and an answer instead of a chat
+MASK, POSITIONS = "loss_mask", "position_ids"
+# What text before a picture stands for it, in the order of what processors call it.
+PLACEHOLDERS = {"image": "image_token", "video": "video_token", "audio": "audio_token"}
+PICTURE = np.random.default_rng(0).integers(0, 256, (150, 200, 3), np.uint8)    # a picture to try whether pixels can be rebuilt
+
+
+class Made(NamedTuple):
+    """The fields of a chat, by name, and counts of what was changed or lost, by name."""
+    fields: Dict[str, np.ndarray]
+    counts: Dict[str, int]
+
+
+class Placeholder(NamedTuple):
+    """Where a placeholder was in the text that the template wrote, and where what replaced it is in the text that is tokenized."""
+    before: Span
+    after: Span
+
+
+class Processor:
+    """The processor of a folder, as AutoProcessor loads it.
+
+    about: what readers need, for the manifest: the family, the sizes and values of its arrays, and the versions that made them.
+    """
+
+    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices, is_float: bool = False):
+        """Load the processor.
+
+        Parameters
+        ----------
+        folder : str
+            The folder of the model, with its processor's configurations, tokenizer and chat template.
+        name : str or None
+            Which chat template, if there are several.
+        variables : dict
+            What the template sees.
+        choices : Choices
+            What is trained on, and what may be lost.
+        is_float : bool
+            Whether to store pixels as F32 even if they can be rebuilt from U8.
+
+        Raises
+        ------
+        MissingError, OptionError, DependencyError
+            The folder does not exist, has no processor of a known family, or a package is missing.
+        """
+        self.processor = load(folder)
+        self.family = with_parameters(FAMILIES[type(self.processor).__name__], parameters(self.processor))
+        self.template: Optional[Template] = None
+        if self.family.name != SUFFIX:
+            tokenizer = copy.deepcopy(self.processor.tokenizer)
+            tokenizer.chat_template = self.processor.chat_template
+            self.template = ProcessorTemplate(tokenizer, name, variables, choices, self.processor)
+        self.choices = choices
+        self.written: Optional[Tuple[str, List[Placeholder]]] = None
+        self.watch()
+        self.constants, self.rope = rope_of(self.family, folder)
+        self.values = {} if is_float else self.tables()
+        self.about = {
+            "processor": type(self.processor).__name__,
+            "family": self.family.name,
+            "files": digest(folder),
+            "parameters": parameters(self.processor),
+            "rope": self.constants,
+            "values": {name: values.table.tolist() for name, values in self.values.items()},
+            "versions": versions(),
+        }
+
+    def watch(self) -> None:
+        """Let the processor tell which text it tokenizes, and which placeholders it replaced by what."""
+        original = self.processor.get_text_with_replacements
+
+        def watched(text: List[str], *arguments: Any, **options: Any) -> Any:
+            """Call the original method, and remember its results for the only text."""
+            texts, replaced = original(text, *arguments, **options)
+            self.written = texts[0], [Placeholder(one["span"], one["new_span"]) for one in replaced[0]] if replaced else []
+            return texts, replaced
+        self.processor.get_text_with_replacements = watched
+
+    def tables(self) -> Dict[str, Values]:
+        """Return the table of values for each array of pixels that can be stored as U8: an experiment with one picture tells."""
+        found: Dict[str, Values] = {}
+        parts = {"pixel_values": "image_processor", "pixel_values_videos": "video_processor"}
+        for name in self.family.pixels:
+            part = getattr(self.processor, parts[name], None)
+            table = table_of(part) if part is not None else None
+            if table is not None:
+                found[name] = Values(table)
+        return found
+
+    def made(self, chat: Chat, media: Sequence[Medium]) -> Made:
+        """Return the fields of a chat.
+
+        Raises
+        ------
+        Unusable
+            A medium cannot be decoded, the processor refuses the chat, or what it makes cannot be stored.
+        """
+        counts: Dict[str, int] = Counter()
+        with Opened(media, self.processor, counts) as opened:
+            self.check_kinds(media)
+            self.check_placeholders(chat)
+            if self.template is None:
+                arrays = self.answered(chat, opened)
+                mask = arrays["token_type_ids"][0].astype(np.uint8)
+            else:
+                written = self.template.written(chat)
+                counts.update(written.counts)
+                arrays = self.processed(written, opened)
+                mask = self.mask(written, arrays[IDS][0], counts)
+        try:
+            fields = split(self.family, arrays, self.values)
+        except Error as error:
+            raise Unusable("arrays that cannot be stored", str(error)) from None
+        if not mask.any():
+            raise Unusable("nothing to train on", "the chat has no token to train on")
+        fields[MASK] = mask
+        if self.rope is not None:
+            fields[POSITIONS] = self.positions(arrays)
+        return Made(fields, counts)
+
+    def check_kinds(self, media: Sequence[Medium]) -> None:
+        """Raise Unusable for kinds that the processor does not take, or not together."""
+        for one in media:
+            if self.placeholder(one.kind) is None:
+                raise Unusable(f"the processor takes no {one.kind}", f"{one.where}: {type(self.processor).__name__} takes no {one.kind}")
+        kinds = [one.kind for one in media]
+        if self.family.name == "smolvlm" and "video" in kinds and len(kinds) > 1:
+            raise Unusable("a video beside other media", "SmolVLMProcessor loses pictures beside a video, and divides a chat with two videos")
+
+    def placeholder(self, kind: str) -> Optional[str]:
+        """Return the text that stands for a medium of this kind; None: the processor takes none."""
+        found = getattr(self.processor, PLACEHOLDERS[kind], None)
+        return None if found is None else str(found)
+
+    def check_placeholders(self, chat: Chat) -> None:
+        """Raise Unusable if a text of the chat has a placeholder, which the processor would take for a medium."""
+        texts = json.dumps([chat.messages, chat.tools], ensure_ascii=False)
+        for kind in KINDS:
+            token = self.placeholder(kind)
+            if token and json.dumps(token, ensure_ascii=False)[1:-1] in texts:
+                raise Unusable("a text with a placeholder", f"a text has {token}, which stands for media of the kind {kind}: remove it")
+
+    def processed(self, written: Written, opened: "Opened") -> Dict[str, np.ndarray]:
+        """Return the arrays of the processor, called as its own apply_chat_template does."""
+        counts = {kind: len(opened.of(kind)) for kind in KINDS}
+        for kind, count in counts.items():
+            token = self.placeholder(kind)
+            there = written.text.count(token) if token else 0
+            if there != count:
+                raise Unusable("media that the template loses", f"the chat template writes {there} of {count} media of the kind {kind}")
+        self.written = written.text, []
+        template = self.template
+        assert template is not None
+        options: Dict[str, Any] = {"do_sample_frames": True} if counts["video"] else {}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = self.processor.apply_chat_template(
+                    opened.fill(written.chat.messages), tools=written.chat.tools, chat_template=template.name, tokenize=True, return_dict=True,
+                    return_tensors="pt", processor_kwargs=options, **template.variables)
+        except MemoryError:
+            raise
+        except Exception as error:  # a processor may raise anything
+            raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
+        return {name: np.asarray(value) for name, value in made.items()}
+
+    def answered(self, chat: Chat, opened: "Opened") -> Dict[str, np.ndarray]:
+        """Return the arrays of PaliGemma's processor, which takes a prompt and an answer."""
+        roles = [one["role"] for one in chat.messages]
+        if roles != ["user", "assistant"]:
+            raise Unusable("no question and answer", "PaliGemma takes one message of the user and one of the assistant")
+        texts = []
+        for one in chat.messages:
+            content = one["content"]
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            texts.append("".join(part["text"] if part["type"] == "text" else self.processor.image_token for part in parts))
+        try:
+            made = self.processor(images=[opened.of("image")] if opened.of("image") else None, text=[texts[0]], suffix=[texts[1]],
+                                  return_tensors="pt")
+        except Exception as error:
+            raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
+        return {name: np.asarray(value) for name, value in made.items()}
+
+    def mask(self, written: Written, ids: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
+        """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders."""
+        assert self.template is not None and self.written is not None
+        text, placeholders = self.written
+        if self.choices.train_on == "all":
+            spans, is_marked = [(0, len(written.text))], False
+        elif self.template.marks(written.chat):
+            spans, is_marked = self.template.marked_spans(written), True
+        else:
+            spans, is_marked = self.template.trained(written, counts), False
+        spans = [(moved(begin, placeholders), moved(end, placeholders)) for begin, end in spans]
+        found, offsets = self.template.specials.encode(text)
+        first = place(ids, np.asarray(found))
+        if is_marked:   # as Transformers does: every token that has a character of a mark
+            mask = [int(any(begin < stop and start < end for start, stop in spans)) for begin, end in offsets]
+        else:
+            mask, counts[STRADDLING] = mask_of(offsets, spans)
+        for one in placeholders:
+            mask = [0 if one.after[0] <= begin and end <= one.after[1] else value for value, (begin, end) in zip(mask, offsets)]
+        out = np.zeros(len(ids), np.uint8)
+        out[first:first + len(mask)] = mask
+        return out
+
+    def positions(self, arrays: Dict[str, np.ndarray]) -> np.ndarray:
+        """Return the positions of a chat for mRoPE, I32 [tokens, 4]: those of the text first, then time, height and width."""
+        import torch
+
+        count = arrays[IDS].shape[1]
+        text = np.arange(count)[None]
+        rows = np.repeat(text, 3, axis=0)
+        if any(name in arrays for name in ("image_grid_thw", "video_grid_thw", "input_features")):
+            given = {name: torch.from_numpy(arrays[name]) for name in arrays}
+            names = {"video_second_per_grid": "second_per_grids"}
+            options = {names.get(name, name): given[name] for name in (
+                IDS, "attention_mask", "mm_token_type_ids", "image_grid_thw", "video_grid_thw", "second_per_grid_ts", "video_second_per_grid")
+                if name in given}
+            if "feature_attention_mask" in given:
+                options["audio_seqlens"] = given["feature_attention_mask"].sum(-1)
+            rows = self.rope.get_rope_index(**options)[0][:, 0].numpy()
+        return np.concatenate([text, rows]).T.astype(np.int32)
+
+
+class ProcessorTemplate(Template):
+    """The chat template of a processor, which may choose another one by what a chat has."""
+
+    def __init__(self, tokenizer: Any, name: Optional[str], variables: Dict[str, Any], choices: Choices, processor: Any):
+        self.processor = processor
+        super().__init__(tokenizer, name, variables, choices)
+
+    def apply(self, chat: Chat, messages: List[Message], **options: Any) -> Any:
+        """Call the processor's apply_chat_template; raise Unusable if it raises."""
+        options.pop("tokenize")
+        try:
+            return self.processor.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
+        except MemoryError:
+            raise
+        except Exception as error:  # a template is a program, and may raise anything
+            raise refused(error, chat, messages) from None
+
+
+class Opened:
+    """The media of a chat, decoded as the processor takes them. Files that were made for it are removed at the end."""
+
+    def __init__(self, media: Sequence[Medium], processor: Any, counts: Dict[str, int]):
+        self.media, self.processor, self.counts = media, processor, counts
+        self.files: List[str] = []
+        self.values: List[Any] = []
+
+    def __enter__(self) -> "Opened":
+        try:
+            for one in self.media:
+                self.values.append({"image": self.image, "video": self.video, "audio": self.audio}[one.kind](one))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove files that were made."""
+        for path in self.files:
+            os.unlink(path)
+
+    def of(self, kind: str) -> List[Any]:
+        """Return the media of a kind."""
+        return [value for one, value in zip(self.media, self.values) if one.kind == kind]
+
+    def fill(self, messages: List[Message]) -> List[Message]:
+        """Return the messages with the media in their parts."""
+        media = iter(self.values)
+        return [{**one, "content": [{**part, part["type"]: next(media)} if part.get("type") in KINDS else part for part in one["content"]]}
+                if isinstance(one.get("content"), list) else one for one in messages]
+
+    def image(self, one: Medium) -> Any:
+        """Return a picture as Transformers loads it: rotated as it says, in RGB. Counts what is lost on the way."""
+        from PIL import Image
+        from transformers.image_utils import load_image
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", Image.DecompressionBombWarning)
+                with Image.open(io.BytesIO(one.source) if isinstance(one.source, bytes) else one.source) as picture:
+                    if getattr(picture, "n_frames", 1) > 1:
+                        self.counts["pictures with several frames, of which the first is taken"] += 1
+                    if "A" in picture.getbands() or "transparency" in picture.info:
+                        self.counts["pictures with transparency, which is left out"] += 1
+                    if picture.mode.startswith(("I", "F")):
+                        raise Unusable("a picture of more than 8 bits", f"{one.where}: {one.name()} has more than 8 bits a value ({picture.mode}), "
+                                       "which Transformers would cut off at 255: convert it first")
+                    return load_image(picture)
+        except Unusable:
+            raise
+        except Image.DecompressionBombWarning as error:
+            raise Unusable("a picture that is too large", f"{one.where}: {one.name()}: {first_line(error)}") from None
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Unusable("a picture that cannot be decoded", f"{one.where}: {one.name()}: {first_line(error)}") from None
+
+    def video(self, one: Medium) -> str:
+        """Return the path of a video, which the processor decodes."""
+        if isinstance(one.source, str):
+            return one.source
+        handle, path = tempfile.mkstemp(prefix="bload-", suffix=".video")
+        self.files.append(path)
+        with os.fdopen(handle, "wb") as file:
+            file.write(one.source)
+        return path
+
+    def audio(self, one: Medium) -> Any:
+        """Return a sound at the processor's rate; raise Unusable if the processor would cut it."""
+        import base64
+
+        from transformers.audio_utils import load_audio
+
+        extractor = getattr(self.processor, "feature_extractor", None)
+        if extractor is None:
+            raise Unusable("the processor takes no audio", f"{one.where}: {type(self.processor).__name__} takes no audio")
+        source = one.source if isinstance(one.source, str) else "data:audio/any;base64," + base64.b64encode(one.source).decode()
+        try:
+            samples = load_audio(source, sampling_rate=extractor.sampling_rate)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise Unusable("a sound that cannot be decoded", f"{one.where}: {one.name()}: {first_line(error)}") from None
+        longest = getattr(extractor, "n_samples", None)
+        if longest is not None and len(samples) > longest:
+            raise Unusable("a sound that is too long", f"{one.where}: {one.name()} has {len(samples) / extractor.sampling_rate:.1f} s, and the "
+                           f"processor takes {longest / extractor.sampling_rate:.0f} s: divide it")
+        return samples
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an exception's message."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def moved(at: int, placeholders: Sequence[Placeholder]) -> int:
+    """Return where a character of the template's text is after placeholders were replaced."""
+    number = bisect.bisect_right([one.before[1] for one in placeholders], at)
+    return at + (placeholders[number - 1].after[1] - placeholders[number - 1].before[1] if number else 0)
+
+
+def place(ids: np.ndarray, part: np.ndarray) -> int:
+    """Return where the ids of a text are among those of the processor, which may add special tokens; raise Unusable if they are others."""
+    for first in range(len(ids) - len(part) + 1):
+        if np.array_equal(ids[first:first + len(part)], part):
+            return first
+    raise Unusable("tokens that are not proven", "the processor makes other tokens of the text than its tokenizer")
+
+
+def load(folder: str) -> Any:
+    """Load the processor of a folder; raise an error if it is of no known family."""
+    if not os.path.isdir(folder):
+        raise MissingError("no such folder", folder)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    try:
+        import jinja2  # noqa: F401
+        import PIL  # noqa: F401
+        import torch
+        import torchvision  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise DependencyError(f"multimodal chats need the package {error.name}: pip install 'bload[multimodal]'") from None
+    torch.set_num_threads(1)    # the workers are the parallelism, and forks share no threads
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        processor = transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        raise OptionError(f"no processor can be loaded: {first_line(error)}", folder) from None
+    if type(processor).__name__ not in FAMILIES:
+        raise OptionError(f"{type(processor).__name__} is not supported; supported are {', '.join(FAMILIES)}", folder)
+    if not processor.tokenizer.is_fast:
+        raise OptionError("the tokenizer has no tokenizer.json, and cannot map tokens to the text", folder)
+    return processor
+
+
+def parameters(processor: Any) -> Dict[str, int]:
+    """Return the sizes that forms need: side, of patches in pixels, and frames, of a sound."""
+    family = FAMILIES[type(processor).__name__]
+    found = {}
+    if any(isinstance(form, Patches) for form in family.forms):
+        found["side"] = int(processor.patch_size) * int(processor.spatial_merge_size)
+    if any(isinstance(form, Sounds) for form in family.forms):
+        found["frames"] = int(processor.feature_extractor.nb_max_frames)
+    return found
+
+
+def table_of(part: Any) -> Optional[np.ndarray]:
+    """Return the values of normalized pixels, F32 [3, 256], that an image or video processor makes of 0 to 255; None: they are not known."""
+    import torch
+
+    normalize = getattr(part, "rescale_and_normalize", None)
+    if normalize is None:
+        return None
+    ramp = torch.arange(256, dtype=torch.uint8).view(1, 1, 16, 16).repeat(1, 3, 1, 1)
+    mean, std = (tuple(value) if isinstance(value, (list, tuple)) else value for value in (part.image_mean, part.image_std))
+    table = normalize(ramp, part.do_rescale, part.rescale_factor, part.do_normalize, mean, std)
+    if table.dtype != torch.float32:
+        return None
+    values: np.ndarray = table.view(3, 256).numpy()
+    return values if (np.diff(values, axis=1) > 0).all() else None
+
+
+def rope_of(family: Family, folder: str) -> Tuple[Dict[str, Any], Any]:
+    """Return the constants of a family's positions, and an object with its get_rope_index; an empty dict and None: it needs no positions.
+
+    The constants are those of config.json, or else the defaults of the class.
+    """
+    if not family.rope:
+        return {}, None
+    import torch
+
+    module, _, name = family.rope.rpartition(".")
+    model_class = getattr(importlib.import_module(f"transformers.models.{module}"), name)
+    config_class = model_class.config_class
+    path = os.path.join(folder, "config.json")
+    config: Any = config_class()
+    if os.path.exists(path):
+        try:
+            with open(path, "rb") as file:
+                given = json.load(file)
+            given = given.get("thinker_config", given)
+            config = config_class.from_dict(given)
+        except Exception as error:
+            raise OptionError(f"config.json cannot be read: {first_line(error)}", folder) from None
+    model = model_class.__new__(model_class)    # without its layers, which get_rope_index does not use
+    torch.nn.Module.__init__(model)
+    model.config = config
+    vision = getattr(config, "vision_config", config)
+    model.spatial_merge_size = vision.spatial_merge_size
+    names = ("spatial_merge_size", "tokens_per_second", "temporal_patch_size")
+    constants = {one: getattr(vision, one) for one in names if getattr(vision, one, None) is not None}
+    names = ("position_id_per_seconds", "seconds_per_chunk", "image_token_id", "video_token_id", "audio_token_id", "vision_start_token_id")
+    constants.update((one, getattr(config, one)) for one in names if getattr(config, one, None) is not None)
+    return {"from": "config.json" if os.path.exists(path) else "the defaults of the class", **constants}, model
+
+
+def digest(folder: str) -> Dict[str, str]:
+    """Return the SHA-256 of the files of a folder that decide what its processor makes, by name."""
+    names = [name for name in sorted(os.listdir(folder)) if name.endswith((".json", ".jinja", ".model", ".txt"))]
+    found = {}
+    for name in names:
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def versions() -> Dict[str, str]:
+    """Return the versions of the packages that decide the bytes."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in ("transformers", "tokenizers", "torch", "torchvision", "pillow", "numpy", "torchcodec", "soundfile", "jinja2"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            pass
+    return found

@@ -1,0 +1,249 @@
+"""Pack chats with pictures, videos and sounds, as the processor of a model makes them.
+
+    python -m bload.multimodal --processor DIR chats.jsonl --root images/ -o dataset -T 8192 --capacity pixel_values=16384
+
+The processor runs in several processes. What it makes of each chat is kept in dataset.rows/ until bload packs it: every array becomes a field.
+A run that was ended goes on. The exit status is that of bload: 0 done, 1 failed, 2 wrong usage, 3 done, but chats were skipped.
+
+samples.py (rows) -> media.py (pictures, videos and sounds of a row) -> processing.py (the processor) -> arrays.py (fields) -> row_files.py
+(the rows on the disk) -> bload pack.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from . import __main__ as installed
+from ._core.arrays import TOKENS, Steps
+from ._core.chat_options import Totals, add_choices, add_limits, at_least_one
+from ._core.errors import DependencyError, Error, MissingError, OptionError
+from ._core.media import Finder
+from ._core.messages import Unusable
+from ._core.opening import open as opened
+from ._core.processing import MASK, POSITIONS, Processor
+from ._core.row_files import Row, RowFiles, check_complete, fields_yaml, key_of, members, short
+from ._core.rows import chats_of, parsed
+from ._core.samples import Sample, all_samples
+from ._core.turns import Choices
+from ._core.workers import Workers
+
+# Options of bload pack that are passed on, and whether they take a value.
+PACK = {**dict.fromkeys((
+    "--capacity", "--max-column", "--where", "--strategy", "--fill", "--oversize", "--seed", "--spare", "--world-size", "--batch-size", "--remainder",
+    "--cost", "--accumulate", "--sync", "--balance", "--align", "--max-sequences", "--min-length", "--max-length", "--order", "--effort",
+    "--group-by", "--shard-size", "--compress", "--frame-size", "--sequence-slots", "--memory", "--split", "--split-by", "--take", "--share",
+    "--first", "--progress"), True), **dict.fromkeys(("--segment-ids", "--store", "--parents", "--json", "--dry-run", "--skipped-ok"), False)}
+
+FREE = "--progress", "--json", "--dry-run", "--skipped-ok", "--parents", "--memory"     # these decide no byte
+
+
+class Result(NamedTuple):
+    """What became of a row: how the journal has it, and the members of its tar."""
+    row: Row
+    data: bytes = b""
+
+
+class Converter:
+    """Makes rows of samples, in workers."""
+
+    def __init__(self, processor: Processor, roots: List[str], keep: List[str]):
+        self.processor, self.roots, self.keep = processor, roots, keep
+
+    def __call__(self, given: Tuple[int, Sample]) -> Result:
+        """Return the row of a sample. A fault is named by file and line."""
+        number, sample = given
+        try:
+            return self.converted(number, sample)
+        except Unusable as error:
+            return Result(Row(number, 0, fault=f"{sample.path}:{sample.number}: {error.fault}", reason=error.reason))
+        except (TypeError, UnicodeError) as error:
+            return Result(Row(number, 0, fault=f"{sample.path}:{sample.number}: a text is not Unicode: {error}", reason="not Unicode"))
+
+    def converted(self, number: int, sample: Sample) -> Result:
+        """Return the row of a sample; raise Unusable if it is skipped."""
+        if sample.fault:
+            raise Unusable("rows that cannot be read", sample.fault)
+        keys = parsed(sample.text) if sample.keys is None else sample.keys
+        if keys.get("chosen") is not None:
+            raise Unusable("a preference", "the row has chosen and rejected, which are not supported with media")
+        keys, media = Finder(keys, self.roots[number], sample.members).found()
+        chat, = chats_of(keys, has_media=True)
+        made = self.processor.made(chat, media)
+        key = key_of(keys.get("id"), sample.number)
+        columns = {name: keys[name] for name in self.keep if keys.get(name) is not None} if self.keep else None
+        names = tuple(name for name, values in made.fields.items() if len(values))
+        mask = made.fields[MASK]
+        row = Row(number, 0, key, names, len(mask), int(mask.sum()), {name: count for name, count in made.counts.items() if count})
+        return Result(row, members(key, made.fields, columns))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    made = argparse.ArgumentParser(prog="python -m bload.multimodal", description="Pack chats with pictures, videos and sounds, as the "
+                                   "processor of a model makes them: every array that it returns becomes a field.", allow_abbrev=False)
+    add = made.add_argument
+    add("files", nargs="+", metavar="FILE", help="chats: JSON Lines, a JSON array, CSV, Parquet with the bytes of pictures, or tars of "
+        "WebDataset; JSON and CSV also as gzip or zstd")
+    add("--processor", required=True, metavar="DIR", help="a folder with the model's processor, tokenizer and chat template")
+    add("--root", metavar="DIR", help="the folder that paths of media start from [that of each FILE]")
+    add("-o", "--output", required=True, metavar="DATASET", help="the dataset's directory; rows are kept in DATASET.rows until it is packed")
+    add("-T", required=True, metavar="N", help="tokens per block")
+    add("--pixels", choices=["auto", "f32"], default="auto", help="auto: as U8 if the processor's values can be rebuilt bit for bit; f32: as "
+        "they are [auto]")
+    add("--keep-rows", action="store_true", help="keep DATASET.rows after packing, for bload pack --repair")
+    add_choices(add, ["parse", "refuse"])
+    add_limits(add)
+    add("-j", "--jobs", dest="workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N", help="processes [as many as processors]")
+    group = made.add_argument_group("options of bload pack", "these are passed on; bload pack --help explains them")
+    for name, has_value in PACK.items():
+        if has_value:
+            group.add_argument(name, action="append", default=[], metavar="VALUE", help=argparse.SUPPRESS)
+        else:
+            group.add_argument(name, action="store_true", help=argparse.SUPPRESS)
+    group.description = f"passed on, as bload pack --help explains them: {', '.join(PACK)}"
+    return made
+
+
+def say(text: str) -> None:
+    """Write a line to standard error."""
+    print(f"bload.multimodal: {text}", file=sys.stderr, flush=True)
+
+
+def tool() -> str:
+    """Return the path of the tool; raise DependencyError if it is not installed."""
+    found = os.environ.get("BLOAD") or installed.tool()
+    if found is None:
+        raise DependencyError("the tool bload is neither in the package nor on the PATH: pip install bload, or make install")
+    return found
+
+
+def passed(arguments: argparse.Namespace) -> List[str]:
+    """Return the options for bload pack."""
+    out = ["-T", arguments.T, "-j", str(arguments.workers), "-o", arguments.output] + ["-q"] * arguments.quiet
+    for name, has_value in PACK.items():
+        given = getattr(arguments, name[2:].replace("-", "_"))
+        if has_value:
+            for value in given:
+                out += [name, value]
+        elif given:
+            out.append(name)
+    return out
+
+
+def pack(arguments: argparse.Namespace, config: str, *more: str, **options: Any) -> int:
+    """Run bload pack with a configuration, and return its exit status. A signal that ends it ends this process."""
+    done = subprocess.run([tool(), "pack", "-c", config, *passed(arguments), *more], check=False, **options)
+    if done.returncode < 0:
+        signal.signal(-done.returncode, signal.SIG_DFL)
+        os.kill(os.getpid(), -done.returncode)
+    return done.returncode
+
+
+def configuration(arguments: argparse.Namespace, processor: Processor) -> Dict[str, Any]:
+    """Return what decides the dataset, for the manifest."""
+    inputs = [[path, os.path.getsize(path)] for path in arguments.files]
+    plan = {name: given for name, given in ((name, getattr(arguments, name[2:].replace("-", "_"))) for name in PACK) if given and name not in FREE}
+    return {"inputs": inputs, "root": arguments.root, **options_of(arguments), **processor.about, "plan": {"-T": arguments.T, **plan}}
+
+
+def options_of(arguments: argparse.Namespace) -> Dict[str, Any]:
+    """Return the options that decide the rows."""
+    return {"train_on": arguments.train_on, "allow_loss": sorted(arguments.allow_loss), "special_in_content": arguments.special_in_content,
+            "template": arguments.template, "set": dict(arguments.set), "keep": arguments.keep, "pixels": arguments.pixels}
+
+
+def finished(arguments: argparse.Namespace, wanted: Dict[str, Any]) -> Optional[int]:
+    """Return the exit status of the run that made the dataset; None: there is no dataset. Raises OptionError if it is another one."""
+    if not os.path.exists(os.path.join(arguments.output, "manifest.json")):
+        return None
+    with opened(arguments.output) as dataset:
+        manifest, about = dataset.manifest, dataset.about.get("multimodal", {})
+    for name, value in json.loads(json.dumps(wanted)).items():
+        if about.get(name) != value:
+            raise OptionError(f"a dataset of another configuration: {name} is {short(about.get(name))} there, not {short(value)}", arguments.output)
+    say(f"{arguments.output} is complete")
+    is_whole = not about["skipped"] and not manifest["skipped"] and not manifest["failed"]
+    return 0 if is_whole or arguments.skipped_ok else 3
+
+
+def write(arguments: argparse.Namespace, processor: Processor, files: RowFiles) -> Totals:
+    """Write the rows that are missing, and return the counts of all; raise Error if more chats are unusable than allowed."""
+    totals = Totals(arguments, say)
+    for row in files.rows:
+        count(totals, row)
+    roots = [arguments.root if arguments.root is not None else os.path.dirname(path) for path in arguments.files]
+    workers: Workers[Tuple[int, Sample], Result] = Workers(Converter(processor, roots, arguments.keep), arguments.workers)
+    for result in workers.results(all_samples(arguments.files, list(files.done))):
+        count(totals, files.add(result.row, result.data))
+    files.flush()
+    totals.finish()
+    return totals
+
+
+def count(totals: Totals, row: Row) -> None:
+    """Count a row, and name its fault; raise Error if that ends the run."""
+    if row.fault:
+        totals.skip(row.fault, row.reason)
+    else:
+        totals.add(1, row.tokens, row.trained, row.counts)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a command line that was parsed, and return the exit status."""
+    choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
+    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32")
+    if processor.template is not None and processor.template.is_dated() and not arguments.quiet:
+        say("the chat template writes the date: --set strftime_now=DATE makes the ids independent of the day")
+    wanted, folder = configuration(arguments, processor), f"{arguments.output.rstrip('/')}.rows"
+    status = finished(arguments, wanted)
+    if status is not None:
+        if os.path.isdir(folder) and not arguments.keep_rows:
+            shutil.rmtree(folder)   # the run that made the dataset was ended before it removed them
+        return status
+    times = [os.stat(path).st_mtime_ns for path in arguments.files]
+    files = RowFiles(folder, arguments.files, {**wanted, "times": times, "plan": None})
+    totals = write(arguments, processor, files)
+    rows = files.rows
+    check_complete(rows)
+    there = {name for row in rows for name in row.fields}
+    names = [TOKENS, *(form.field for form in processor.family.forms if isinstance(form, Steps) and form.field != TOKENS), MASK, POSITIONS]
+    common = [name for name in names[1:] if name in there]
+    own = sorted(there - set(names))
+    about = {"multimodal": {**wanted, "chats": totals.chats, "skipped": dict(sorted(totals.reasons.items()))}}
+    used = sorted({row.file for row in rows if row.id})
+    config = files.finish(fields_yaml([files.tars[number] for number in used], common, own, bool(arguments.keep), about))
+    status = pack(arguments, config)
+    if status in (0, 3) and not arguments.keep_rows and not arguments.dry_run:
+        files.remove()
+    return status or (3 if totals.skipped and not arguments.skipped_ok else 0)
+
+
+def main(argv: Optional[List[str]] = None) -> int:
+    """Run a command line and return the exit status."""
+    arguments = parser().parse_args(argv)
+    try:
+        for path in arguments.files:
+            if not os.path.isfile(path):
+                raise MissingError("no such file", path)
+        tool()
+        return run(arguments)
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on")
+        return 130
+    except (MissingError, OptionError, DependencyError) as error:
+        say(str(error))
+        return 2
+    except (Error, OSError, MemoryError) as error:
+        say(str(error) or type(error).__name__)
+        return 1
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(main())
