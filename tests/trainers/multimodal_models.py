@@ -1,7 +1,8 @@
 """Processors and small random models of every multimodal family, made without a network, and example chats for them.
 
-save() writes the folder of a family: a tokenizer that is trained on a few lines but has the special tokens of the family, its chat template,
-its processor with small pictures, tiles and patches, and config.json. model() returns the model of this folder.
+save() writes the folder of a family: a tokenizer that is trained on a few lines but has the special tokens of the family, its chat
+template, its processor with small pictures, tiles and patches, and config.json. model() returns the model of this folder.
+Run as a program, it prints the facts of multimodal_facts.py.
 """
 import pathlib
 import sys
@@ -33,7 +34,7 @@ def of_trl(name):
 
 
 def turns(start, parts, end, before="", generation=""):
-    """Return a template of the usual form: what is written before the turns, at the start and the end of each, and for a part of each kind."""
+    """Return a template: what is written before the turns, at the start and the end of each, and for a part of each kind."""
     branches = "".join("{%% %sif part.type == '%s' %%}%s" % ("el" if number else "", kind, text)
                        for number, (kind, text) in enumerate({**parts, "text": "{{ part.text }}"}.items()))
     return (before + "{% for message in messages %}" + start + "{% if message.content is string %}{{ message.content }}{% else %}"
@@ -57,7 +58,8 @@ TEMPLATES: Dict[str, Callable[[], str]] = {
                                      generation="<|im_start|>assistant\n"),
     "internvl": lambda: chatml({"image": "<IMG_CONTEXT>\n", "video": "<video>\n"}),
     "idefics3": of_trl("idefics3"), "smolvlm": of_trl("smolvlm"),
-    "paligemma": lambda: turns("", {"image": "<image>"}, "{{ '\n' if message.role == 'user' else '' }}"),  # the family has none: prompt, answer
+    # The family has none. Its prompts end with a new line, which the processor writes if the prompt is the last message.
+    "paligemma": lambda: turns("", {"image": "<image>"}, "{{ '' if loop.last or message.role == 'assistant' else '\n' }}"),
     "gemma3": of_trl("gemma3"),
     "pixtral": lambda: turns("{{ '[INST]' if message.role == 'user' else '' }}", {"image": "[IMG]"},
                              "{{ '[/INST]' if message.role == 'user' else '</s>' }}", before="<s>"),
@@ -110,6 +112,7 @@ def tokenizer_of(family):
 # --- processors -----------------------------------------------------------------------------------------------------
 
 GRIDS = {"patch_size": PATCH, "temporal_patch_size": 2, "merge_size": 2, "size": {"shortest_edge": 16 * 16, "longest_edge": 32 * 32}}
+VIDEO = {"cap_pixels_per_frame": False}  # the default, without its warning
 WHOLE = {**GRIDS, "size": {"shortest_edge": 16 * 16, "longest_edge": 8 * 32 * 32}}  # Qwen3-VL counts the pixels of a whole video
 OMNI_PATCH = 28  # the processor of Qwen2.5-Omni makes frames of at least 128 * 28 * 28 pixels, whatever is saved: large patches are few
 OMNI_GRIDS = {**GRIDS, "patch_size": OMNI_PATCH, "size": {"shortest_edge": (2 * OMNI_PATCH) ** 2, "longest_edge": (6 * OMNI_PATCH) ** 2}}
@@ -129,7 +132,8 @@ def clip():
 
 def qwen_vl(processor, videos, grids=GRIDS, **options):
     return lambda tokenizer, template: processor(
-        transformers.Qwen2VLImageProcessor(**GRIDS, **options), tokenizer, videos(**grids, **options, fps=4), chat_template=template)
+        transformers.Qwen2VLImageProcessor(**GRIDS, **options), tokenizer, videos(**grids, **options, **VIDEO, fps=4),
+        chat_template=template)
 
 
 # The real processors of Qwen3-VL normalize with 0.5.
@@ -140,8 +144,8 @@ PROCESSORS: Dict[str, Callable[[Any, str], Any]] = {
     "qwen2_5_vl": qwen_vl(transformers.Qwen2_5_VLProcessor, transformers.Qwen2VLVideoProcessor),
     "qwen3_vl": qwen_vl(transformers.Qwen3VLProcessor, transformers.Qwen3VLVideoProcessor, WHOLE, **HALF),
     "qwen2_5_omni": lambda tokenizer, template: transformers.Qwen2_5OmniProcessor(
-        transformers.Qwen2VLImageProcessor(**OMNI_GRIDS), transformers.Qwen2VLVideoProcessor(**OMNI_GRIDS, fps=2), whisper(), tokenizer,
-        chat_template=template),
+        transformers.Qwen2VLImageProcessor(**OMNI_GRIDS), transformers.Qwen2VLVideoProcessor(**OMNI_GRIDS, **VIDEO, fps=2), whisper(),
+        tokenizer, chat_template=template),
     "llava": lambda tokenizer, template: transformers.LlavaProcessor(
         clip(), tokenizer, patch_size=PATCH, vision_feature_select_strategy="default", num_additional_image_tokens=1, chat_template=template),
     "llava_next": lambda tokenizer, template: transformers.LlavaNextProcessor(
@@ -207,7 +211,8 @@ FAMILIES = {
         "image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>", "vision_start_token_id": "<|vision_start|>",
         "vision_end_token_id": "<|vision_end|>"}, "image video"),
     "qwen2_5_omni": Family("Qwen2_5OmniThinkerConfig", "Qwen2_5OmniThinkerForConditionalGeneration", {
-        "text_config": {**MROPE, "tie_word_embeddings": False}, "vision_config": {**QWEN_TOWER, **WINDOWS, "patch_size": OMNI_PATCH, "window_size": 4 * OMNI_PATCH},
+        "text_config": {**MROPE, "tie_word_embeddings": False},
+        "vision_config": {**QWEN_TOWER, **WINDOWS, "patch_size": OMNI_PATCH, "window_size": 4 * OMNI_PATCH},
         "audio_config": {**HEARING, "n_window": 20, "output_dim": 32}, "audio_token_index": "<|AUDIO|>", "image_token_index": "<|IMAGE|>",
         "video_token_index": "<|VIDEO|>", "audio_start_token_id": "<|audio_bos|>", "audio_end_token_id": "<|audio_eos|>",
         "vision_start_token_id": "<|vision_bos|>", "vision_end_token_id": "<|vision_eos|>"}, "image video audio"),
@@ -343,7 +348,8 @@ def chats(family, paths):
     if "video" in kinds:
         result["video"] = [user(part("video", "rain"), "What does the video show?"), assistant("The house in the rain.")]
         result["videos"] = [user(part("video", "river"), part("video", "rain"), "What do these show?"), assistant("The river, the house.")]
-        result["video and picture"] = [user(part("image", "wide"), part("video", "river"), "Is it the same?"), assistant("No.")]
+        if family != "smolvlm":  # its processor loses the pixels of pictures beside a video
+            result["video and picture"] = [user(part("image", "wide"), part("video", "river"), "Is it the same?"), assistant("No.")]
     if "audio" in kinds:
         result["sounds"] = [user(part("audio", "short"), part("audio", "long"), "What do you hear?"), assistant("The rain, the river.")]
         result["sound"] = [user(part("audio", "long"), "What is it?"), assistant("The river.")]
@@ -361,20 +367,6 @@ def process(processor, messages):
                                          processor_kwargs={"do_sample_frames": True} if videos else {})
 
 
-def main(families):
-    """Print what the processors of the families return for their example chats."""
-    import tempfile
-    for family in families or FAMILIES:
-        with tempfile.TemporaryDirectory() as folder:
-            save(family, folder)
-            processor = transformers.AutoProcessor.from_pretrained(folder, local_files_only=True)
-            print(family)
-            for name, messages in chats(family, media(folder)).items():
-                print(f"  {name}")
-                for key, value in process(processor, messages).items():
-                    shape = f"{value.dtype} {list(value.shape)}" if hasattr(value, "dtype") else f"{type(value).__name__} {value}"
-                    print(f"    {key}: {shape}".replace("torch.", ""))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    import multimodal_facts
+    multimodal_facts.main(sys.argv[1:] or list(FAMILIES))
