@@ -172,6 +172,11 @@ class BlockDataset(TorchDataset[Dict[str, Any]]):
         return self.blocks.first(epoch)
 
     @property
+    def about(self) -> Dict[str, Any]:
+        """What --about of bload pack stored, for contracts; see bload.Dataset.about."""
+        return self.dataset.about
+
+    @property
     def world_size(self) -> int:
         """The number of ranks that the dataset was packed for."""
         return self.dataset.world_size

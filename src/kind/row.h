@@ -36,7 +36,7 @@ const char *bl_dtype_name(enum bl_dtype dtype);
 int bl_dtype_parse(const char *name);
 
 #define BL_FIELD_RANK_MAX 4
-#define BL_FIELDS_MAX 8
+#define BL_FIELDS_MAX 16
 #define BL_FIELD_NAME_MAX 48
 #define BL_RANK_UNKNOWN (-1) /* of an own field by a sequence that has no steps of it */
 

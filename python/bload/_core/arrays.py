@@ -105,8 +105,31 @@ class Rows(NamedTuple):
         return fields[self.name][None] if self.is_one else fields[self.name]
 
 
+class Pairs(NamedTuple):
+    """Qwen's array of picture patches [patches, channels * frames * k]. A picture is its own next frame: one of the frames is stored."""
+    name: str
+    temporal: int = 2   # frames
+    channels: int = 3
+
+    def split(self, arrays: Arrays) -> Dict[str, np.ndarray]:
+        """Return the first frame of the patches, [patches, channels * k]; `split` below finds whether the others are the same."""
+        patches = arrays[self.name]
+        frames = patches.reshape(len(patches), self.channels, self.temporal, -1)
+        return {self.name: np.ascontiguousarray(frames[:, :, 0]).reshape(len(patches), -1)}
+
+    def join(self, fields: Arrays, sequences: int) -> Optional[np.ndarray]:
+        """Return [total, channels * frames * k]."""
+        if self.name not in fields:
+            return None
+        patches = fields[self.name].reshape(len(fields[self.name]), self.channels, 1, -1)
+        return np.repeat(patches, self.temporal, axis=2).reshape(len(patches), -1)
+
+
 class Tiles(NamedTuple):
-    """An array [pictures, most tiles, ...], zeros behind the tiles of each picture: the tiles of all pictures, and a field that counts them."""
+    """An array [pictures, most tiles, ...], zeros behind the tiles of each picture: the tiles of all pictures, and a field that counts them.
+
+    The frames of videos are stored in the same way.
+    """
     name: str
 
     def split(self, arrays: Arrays) -> Dict[str, np.ndarray]:
@@ -261,7 +284,7 @@ TEXT = Steps(IDS, TOKENS, np.int32), Ones("attention_mask", IDS)
 KINDS = Steps("mm_token_type_ids", "mm_token_type_ids", np.uint8)
 TYPES = Steps("token_type_ids", "token_type_ids", np.uint8)
 PIXELS, VIDEOS = "pixel_values", "pixel_values_videos"
-GRIDS = Rows(PIXELS), Rows("image_grid_thw"), Rows(VIDEOS), Rows("video_grid_thw")
+GRIDS = Pairs(PIXELS), Rows("image_grid_thw"), Rows(VIDEOS), Rows("video_grid_thw")
 SPLIT = (*TEXT, Rows(PIXELS, True), Ones("pixel_attention_mask", PIXELS, 2))
 HEARD = Sounds("input_features", "feature_attention_mask")
 
@@ -277,13 +300,13 @@ FAMILIES: Dict[str, Family] = {
     "PixtralProcessor": Family("pixtral", (*TEXT, Patches(PIXELS, "image_sizes"), Rows("image_sizes")), (PIXELS,), "llava"),
     "LlavaNextProcessor": Family("llava_next", (*TEXT, Tiles(PIXELS), Rows("image_sizes")), (PIXELS,), "tiles"),
     "LlavaOnevisionProcessor": Family(
-        "llava_onevision", (*TEXT, Tiles(PIXELS), Rows("image_sizes"), PerChat("batch_num_images", "image_sizes"), Rows(VIDEOS)),
+        "llava_onevision", (*TEXT, Tiles(PIXELS), Rows("image_sizes"), PerChat("batch_num_images", "image_sizes"), Tiles(VIDEOS)),
         (PIXELS, VIDEOS), "tiles"),
     "InternVLProcessor": Family("internvl", (*TEXT, Rows(PIXELS)), (PIXELS,), "tiles"),
     "Idefics3Processor": Family("idefics3", SPLIT, (PIXELS,), "tiles"),
     "SmolVLMProcessor": Family("smolvlm", SPLIT, (PIXELS,), "tiles"),
     "Gemma3Processor": Family("gemma3", (*TEXT, TYPES, Rows(PIXELS)), (PIXELS,), "gemma3"),
-    "PaliGemmaProcessor": Family("paligemma", (*TEXT, TYPES, Rows(PIXELS), Answers("labels")), (PIXELS,), "gemma3"),
+    "PaliGemmaProcessor": Family("paligemma", (*TEXT, TYPES, Rows(PIXELS), Answers("labels")), (PIXELS,), "llava"),
     "Qwen2AudioProcessor": Family("qwen2_audio", (*TEXT, HEARD, SoundMask("feature_attention_mask", "input_features")), (), "qwen_audio"),
 }
 
@@ -322,6 +345,15 @@ class Values:
         return out.reshape(stored.shape)
 
 
+def own_fields(family: Family) -> List[str]:
+    """Return the names of the fields with steps of their own that the arrays of a family may have."""
+    names: List[str] = []
+    for form in family.forms:
+        if isinstance(form, (Rows, Pairs, Tiles, Patches, Sounds)):
+            names += [form.name, form.name + COUNT] if isinstance(form, (Tiles, Sounds)) else [form.name]
+    return names
+
+
 def split(family: Family, arrays: Arrays, values: Mapping[str, Values]) -> Dict[str, np.ndarray]:
     """Return the fields of a chat; raise Error if the family has no form for an array, or a form cannot carry it bit for bit."""
     unknown = set(arrays) - {form.name for form in family.forms}
@@ -346,7 +378,7 @@ def split(family: Family, arrays: Arrays, values: Mapping[str, Values]) -> Dict[
 
 
 def with_parameters(family: Family, parameters: Mapping[str, int]) -> Family:
-    """Return the family with the sizes that its forms need: side, of patches in pixels, and frames, of a sound."""
+    """Return the family with the sizes that its forms need: side, of patches in pixels; frames, of a sound; temporal, frames of a patch."""
     def complete(form: Any) -> Form:
         """Return a form with its parameters."""
         found: Form = form._replace(**{name: parameters[name] for name in form._fields if name in parameters})

@@ -43,12 +43,15 @@ class Steps(NamedTuple):
         The sequence of each step.
     position : I64 [total]
         The position of each step in its sequence, from 0.
+    group : I64 [total], optional
+        The picture of each step, -1 for none: steps of one picture attend to each other, earlier or later.
     """
     owner: np.ndarray
     position: np.ndarray
+    group: Optional[np.ndarray] = None
 
     def allowed(self, window: int, chunk: int) -> np.ndarray:
-        """Return which steps a step attends to: itself and the earlier steps of its sequence.
+        """Return which steps a step attends to: itself, the earlier steps of its sequence, and those of its group.
 
         Parameters
         ----------
@@ -61,6 +64,8 @@ class Steps(NamedTuple):
             True where the step of the third axis attends to the step of the last one.
         """
         mask = np.tri(len(self.owner), dtype=bool)
+        if self.group is not None:
+            mask |= (self.group[:, None] == self.group) & (self.group >= 0)
         mask &= self.owner[:, None] == self.owner
         if window:
             mask = np.triu(mask, 1 - window)

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .arrays import FAMILIES, IDS, TOKENS, Family, Patches, Sounds, Values, split, with_parameters
+from .arrays import FAMILIES, IDS, PIXELS, VIDEOS, Family, Pairs, Patches, Sounds, Values, split, with_parameters
 from .errors import DependencyError, Error, MissingError, OptionError
 from .media import Medium
 from .messages import KINDS, Chat, Message, Unusable
@@ -86,6 +86,7 @@ class Processor:
             "parameters": parameters(self.processor),
             "rope": self.constants,
             "values": {name: values.table.tolist() for name, values in self.values.items()},
+            "smallest": {kind: fields for kind in ("image", "audio") for fields in [self.smallest(kind)] if fields},
             "versions": versions(),
         }
 
@@ -101,15 +102,50 @@ class Processor:
         self.processor.get_text_with_replacements = watched
 
     def tables(self) -> Dict[str, Values]:
-        """Return the table of values for each array of pixels that can be stored as U8: an experiment with one picture tells."""
+        """Return the table of values for each array of pixels that can be stored as U8, which an experiment with a picture and a video shows."""
+        import torch
+
+        tried: Dict[str, Any] = {}
+        if PIXELS in self.family.pixels:
+            tried[PIXELS] = self.processor.image_processor, self.single("image", picture(PICTURE))
+        if VIDEOS in self.family.pixels:
+            frames = torch.from_numpy(PICTURE).permute(2, 0, 1).repeat(8, 1, 1, 1)
+            arrays = self.processor.video_processor(videos=[frames], do_sample_frames=False, return_tensors="pt")
+            tried[VIDEOS] = self.processor.video_processor, as_arrays(arrays)
         found: Dict[str, Values] = {}
-        parts = {"pixel_values": "image_processor", "pixel_values_videos": "video_processor"}
-        for name in self.family.pixels:
-            part = getattr(self.processor, parts[name], None)
-            table = table_of(part) if part is not None else None
-            if table is not None:
+        for name, (part, arrays) in tried.items():
+            table = table_of(part)
+            form = next(form for form in self.family.forms if form.name == name)
+            if table is not None and Values(table).stored(form.split(arrays)[name]) is not None:
                 found[name] = Values(table)
         return found
+
+    def single(self, kind: str, medium: Any, **options: Any) -> Dict[str, np.ndarray]:
+        """Return the arrays for a medium alone, without a chat."""
+        given = {"image": {"images": [[medium]]}, "audio": {"audio": [medium]}}[kind]
+        if kind == "audio":
+            options["sampling_rate"] = self.processor.feature_extractor.sampling_rate
+        if self.family.name == SUFFIX:
+            options["suffix"] = [""]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return as_arrays(self.processor(text=[self.placeholder(kind)], return_tensors="pt", **given, **options))
+
+    def smallest(self, kind: str) -> Dict[str, Any]:
+        """Return the fields of a smallest black picture or silent sound, for batches of a rank that have none; {}: the processor takes none.
+
+        A field is {"dtype", "shape", "value"} if all its values are the same, or else {"dtype", "values"}.
+        """
+        if self.placeholder(kind) is None:
+            return {}
+        options: Dict[str, Any] = {"images_kwargs": {"do_image_splitting": False}} if self.family.name in ("idefics3", "smolvlm") else {}
+        media = [np.zeros(1600, np.float32)] if kind == "audio" else \
+            [picture(np.zeros((height, width, 3), np.uint8)) for height, width in ((32, 32), (32, 64), (64, 32))]
+        arrays = min((self.single(kind, medium, **options) for medium in media), key=lambda one: one[IDS].size)
+        fields = split(self.family, arrays, self.values)
+        if self.rope is not None:
+            fields[POSITIONS] = self.positions(arrays)
+        return {name: compact(values) for name, values in fields.items()}
 
     def made(self, chat: Chat, media: Sequence[Medium]) -> Made:
         """Return the fields of a chat.
@@ -186,7 +222,7 @@ class Processor:
             raise
         except Exception as error:  # a processor may raise anything
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
-        return {name: np.asarray(value) for name, value in made.items()}
+        return as_arrays(made)
 
     def answered(self, chat: Chat, opened: "Opened") -> Dict[str, np.ndarray]:
         """Return the arrays of PaliGemma's processor, which takes a prompt and an answer."""
@@ -203,7 +239,7 @@ class Processor:
                                   return_tensors="pt")
         except Exception as error:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
-        return {name: np.asarray(value) for name, value in made.items()}
+        return as_arrays(made)
 
     def mask(self, written: Written, ids: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
         """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders."""
@@ -359,6 +395,26 @@ class Opened:
         return samples
 
 
+def picture(values: np.ndarray) -> Any:
+    """Return values U8 [height, width, 3] as a picture."""
+    from PIL import Image
+
+    return Image.fromarray(values)
+
+
+def as_arrays(made: Any) -> Dict[str, np.ndarray]:
+    """Return what a processor made, as arrays."""
+    return {name: np.asarray(value) for name, value in made.items()}
+
+
+def compact(values: np.ndarray) -> Dict[str, Any]:
+    """Return an array for the manifest; see Processor.smallest."""
+    first = values.reshape(-1)[:1]
+    if (values == first).all():
+        return {"dtype": values.dtype.str, "shape": list(values.shape), "value": first.item()}
+    return {"dtype": values.dtype.str, "values": values.tolist()}
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -406,11 +462,13 @@ def load(folder: str) -> Any:
 
 
 def parameters(processor: Any) -> Dict[str, int]:
-    """Return the sizes that forms need: side, of patches in pixels, and frames, of a sound."""
+    """Return the sizes that forms need; see with_parameters."""
     family = FAMILIES[type(processor).__name__]
     found = {}
     if any(isinstance(form, Patches) for form in family.forms):
         found["side"] = int(processor.patch_size) * int(processor.spatial_merge_size)
+    if any(isinstance(form, Pairs) for form in family.forms):
+        found["temporal"] = int(processor.image_processor.temporal_patch_size)
     if any(isinstance(form, Sounds) for form in family.forms):
         found["frames"] = int(processor.feature_extractor.nb_max_frames)
     return found
