@@ -103,7 +103,8 @@ def parser() -> argparse.ArgumentParser:
     group = made.add_argument_group("options of bload pack", "these are passed on; bload pack --help explains them")
     for name, has_value in PACK.items():
         if has_value:
-            group.add_argument(name, action="append", default=[], metavar="VALUE", help=argparse.SUPPRESS)
+            choices = ["error", "drop"] if name == "--oversize" else None     # chats are never shortened
+            group.add_argument(name, action="append", default=[], metavar="VALUE", choices=choices, help=argparse.SUPPRESS)
         else:
             group.add_argument(name, action="store_true", help=argparse.SUPPRESS)
     group.description = f"passed on, as bload pack --help explains them: {', '.join(PACK)}"

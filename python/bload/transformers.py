@@ -9,8 +9,8 @@ from typing import Any, Iterator, List, Mapping, Optional, Tuple
 import torch
 from transformers import TrainerCallback
 
-from .contracts import IGNORED
 from ._core.errors import IsolationError, OptionError, SamplerError
+from ._core.packed import IGNORED
 from ._core.sampler import BlockSampler
 
 __all__ = ["EpochCallback", "check_isolation", "token_loss"]

@@ -1,20 +1,27 @@
 """python -m bload.multimodal and its contracts: chats of 14 families are packed, and the model says and loses of the row what it does of each
 chat alone."""
+import base64
 import json
 import os
+import signal
 import subprocess
 import sys
-import unittest
+import time
 
 import numpy as np
 import torch
 import transformers
+from PIL import Image
 
 import bload
 import multimodal_facts as facts
 import multimodal_models as models
 import tool
 from bload import contracts
+from bload._core.processing import Processor
+from bload._core.samples import Sample
+from bload._core.turns import Choices
+from bload.multimodal import Converter
 from bload.torch import BlockDataset, collate
 from harness import each, expand
 
@@ -111,3 +118,192 @@ class Families(Packed):
             alone += torch.nn.functional.cross_entropy(own[:-1], wanted[1:], reduction="sum").item()
         count = (row["labels"][0, 1:] != -100).sum().item()
         self.assertAlmostEqual(together.loss.item() * count / alone, 1, 4)
+
+
+def encoded(path):
+    with open(path, "rb") as file:
+        return base64.b64encode(file.read()).decode()
+
+
+def asked(*parts, answer="A house."):
+    return {"messages": [models.user(*parts), models.assistant(answer)]}
+
+
+@expand
+class Rows(tool.Tool):
+    """Rows in the forms that people have, and unusable ones, converted by the processor of LLaVA 1.5, whose placeholder is <image>."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.model, cls.pictures = os.path.join(cls.directory, "model"), os.path.join(cls.directory, "pictures")
+        os.makedirs(cls.pictures)
+        models.save("llava", cls.model)
+        for name in ("a.png", "b.png"):
+            Image.fromarray(models.smooth(np.random.default_rng(len(name)), 30, 40)).save(os.path.join(cls.pictures, name))
+        cls.processor = Processor(cls.model, None, {}, Choices(special="refuse"))
+        cls.convert = staticmethod(Converter(cls.processor, [cls.pictures], []))
+
+    def row(self, given, **options):
+        text = json.dumps(given).encode() if isinstance(given, dict) else given
+        return self.convert((0, Sample("chats.jsonl", 7, text, **options)))
+
+    def same(self, *results):
+        """The results have the same fields as the first, with two pictures and one answer."""
+        self.assertEqual([result.row.fault for result in results], [""] * len(results))
+        self.assertEqual([result.data for result in results], [results[0].data] * len(results))
+
+    def test_forms(self):
+        """One chat in many forms has the same bytes."""
+        part = {"type": "text", "text": "What?"}
+        a, b = (os.path.join(self.pictures, name) for name in ("a.png", "b.png"))
+        with open(a, "rb") as one, open(b, "rb") as two:
+            data = one.read(), two.read()
+        pictures = [{"type": "image"}, {"type": "image"}]
+        answer = [models.assistant("A house.")]
+        conversations = [{"from": "human", "value": "<image>\n<image>\nWhat?"}, {"from": "gpt", "value": "A house."}]
+        rows = [
+            asked({"type": "image", "image": "a.png"}, {"type": "image", "path": b}, "What?"),
+            asked({"type": "image_url", "image_url": {"url": f"file://{a}"}}, {"type": "image_url", "image_url": "b.png"}, "What?"),
+            asked({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{encoded(a)}", "detail": "high"}},
+                  {"type": "image", "base64": encoded(b)}, "What?"),
+            {"image": ["a.png", "b.png"], "conversations": conversations},
+            {"images": ["a.png", b], "conversations": conversations},
+            {"images": [{"path": "a.png"}, {"path": "b.png", "bytes": None}], "messages": [{"role": "user", "content": [*pictures, part]}, *answer]},
+            {"images": ["a.png", "b.png"], "prompt": [{"role": "user", "content": [*pictures, part]}], "completion": answer},
+            {"messages": [{"role": "user", "content": "<image><image>What?"}, {"role": "assistant", "content": "A house."}], "images": ["a.png", "b.png"]},
+        ]
+        results = [self.row(row) for row in rows]
+        values = {"images": [{"bytes": data[0], "path": None}, {"bytes": data[1], "path": "x.png"}], "conversations": conversations}
+        results.append(self.convert((0, Sample("rows.parquet", 7, keys=values))))
+        results.append(self.convert((0, Sample("rows.tar", 7, keys={"conversations": conversations}, members={"0.png": data[0], "1.png": data[1]}))))
+        results.append(self.convert((0, Sample("rows.tar", 7, keys={"image": ["x/k.1.png", "k.0.png"][::-1], "conversations": conversations},
+                                               members={"0.png": data[0], "1.png": data[1]}))))
+        self.same(*results)
+        self.assertEqual(results[0].row.fields, ("tokens", "pixel_values", "loss_mask"))
+
+    FAULTS = {
+        "missing": (asked({"type": "image", "image": "c.png"}, "?"), 'message 0, part 0, "image": there is no file'),
+        "damaged": (asked({"type": "image", "image": "damaged.png"}, "?"), "damaged.png: image file is truncated"),
+        "no_picture": (asked({"type": "image", "image": "text.png"}, "?"), "text.png: cannot identify image file"),
+        "large": (asked({"type": "image", "image": "large.png"}, "?"), "large.png: Image size (100000000 pixels) exceeds limit"),
+        "deep": (asked({"type": "image", "image": "deep.png"}, "?"), "deep.png has more than 8 bits a value (I;16)"),
+        "fewer": ({"image": "a.png", "conversations": [{"from": "human", "value": "What?"}, {"from": "gpt", "value": "A."}]},
+                  "the texts have 0 <image>, or parts without a value, but the row has 1 files of this kind"),
+        "more": ({"image": "a.png", "conversations": [{"from": "human", "value": "<image><image>"}, {"from": "gpt", "value": "A."}]},
+                 "the texts have 2 <image>, or parts without a value, but the row has 1 files"),
+        "no_file": (asked("<image> what?"), "a text has <image>, which stands for media of the kind image"),
+        "placeholder": (asked({"type": "image", "image": "a.png"}, "Is <image> a tag?"), "a text has <image>, which stands for media"),
+        "web": (asked({"type": "image_url", "image_url": {"url": "https://example.org/a b.png"}}, "?"), "curl -fLO 'https://example.org/a b.png'"),
+        "base64": (asked({"type": "image", "base64": "?"}, "?"), 'message 0, part 0, "base64" is not base64'),
+        "video": (asked({"type": "video", "video": "a.mp4"}, "?"), "there is no file"),
+        "kind": (asked({"type": "video", "video": "a.png"}, "?"), "LlavaProcessor takes no video"),
+        "audio": (asked({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}, "?"), "LlavaProcessor takes no audio"),
+        "option": (asked({"type": "image", "image": "a.png", "max_pixels": 9}, "?"), '"max_pixels", which the processor does not take'),
+        "list": (asked({"type": "video", "video": ["a.png", "b.png"]}, "?"), "is a list: a video must be one file"),
+        "empty": (asked({"type": "image", "image": {}}, "?"), "is neither a path nor bytes of the kind image"),
+        "answer": ({"messages": [models.user("?")]}, "there is no message of the assistant to train on"),
+        "special": (asked("</s>"), "a content has the special token </s>"),
+        "pair": ({"chosen": "a", "rejected": "b", "prompt": "c"}, "the row has chosen and rejected"),
+        "json": (b"{", "not JSON"),
+    }
+
+    @each(FAULTS)
+    def test_fault(self, name):
+        with open(os.path.join(self.pictures, "a.png"), "rb") as file:
+            data = file.read()
+        tool.write(os.path.join(self.pictures, "damaged.png"), data[:len(data) // 2])
+        tool.write(os.path.join(self.pictures, "text.png"), "text")
+        Image.new("1", (10000, 10000)).save(os.path.join(self.pictures, "large.png"))
+        Image.fromarray(np.zeros((9, 9), np.uint16)).save(os.path.join(self.pictures, "deep.png"))
+        given, fault = self.FAULTS[name]
+        result = self.row(given)
+        self.assertTrue(result.row.fault.startswith("chats.jsonl:7: "), result.row.fault)
+        self.assertIn(fault, result.row.fault)
+        self.assertEqual((result.data, result.row.id, result.row.fields), (b"", "", ()))
+
+    def test_counted(self):
+        """What Transformers leaves out of a picture is counted."""
+        picture = Image.open(os.path.join(self.pictures, "a.png"))
+        picture.convert("RGBA").save(os.path.join(self.pictures, "alpha.png"))
+        picture.save(os.path.join(self.pictures, "two.gif"), save_all=True, append_images=[picture.rotate(9)])
+        counts = self.row(asked({"type": "image", "image": "alpha.png"}, {"type": "image", "image": "two.gif"}, "?")).row.counts
+        self.assertEqual(counts, {"pictures with transparency, which is left out": 1, "pictures with several frames, of which the first is taken": 1})
+
+
+class Laws(Packed):
+    """The bytes do not depend on the number of processes, and a run that was killed goes on."""
+
+    def inputs(self, count):
+        """Write a model and chats with pictures of many sizes; one picture is missing."""
+        models.save("qwen2_5_vl", self.path("model"))
+        os.makedirs(self.path("pictures"))
+        random = np.random.default_rng(4)
+        rows = []
+        for number in range(count):
+            height, width = random.integers(16, 90, 2).tolist()
+            Image.fromarray(models.smooth(random, height, width)).save(self.path("pictures", f"{number}.jpg"))
+            marks = "<image>\n" * (number % 3 > 0)
+            rows.append({"id": f"c.{number}", "conversations": [{"from": "human", "value": f"{marks}What? " + "the house " * (number % 7)},
+                                                                {"from": "gpt", "value": "A house."}], "source": f"web {number % 2}"})
+            if marks:
+                rows[-1]["image"] = f"{number}.jpg" if number != 10 else "none.jpg"
+        tool.write(self.path("chats.json"), json.dumps(rows))
+
+    def words(self, out, *more):
+        return ["--processor", "model", "chats.json", "--root", "pictures", "-o", out, "-T", "300", "--keep", "source", "-q", *more]
+
+    def test(self):
+        self.inputs(120)
+        said = self.multimodal(*self.words("one", "-j", "1", "--keep-rows"), status=3)
+        self.assertIn('bload.multimodal: skipped chats.json:1: "image": there is no file pictures/none.jpg', said)
+        self.multimodal(*self.words("three", "-j", "3", "--keep-rows"), status=3)
+        self.assertSameTree(self.path("one"), self.path("three"))
+        self.assertSameTree(self.path("one.rows"), self.path("three.rows"), ["journal.jsonl"])
+        dataset = bload.open(self.path("one"))
+        self.assertEqual(len(dataset.sequences), 119)
+        self.assertEqual(dataset.about["multimodal"]["skipped"], {"a image that is not there": 1})
+        sources = dict(zip(dataset.sequences["id"], dataset.sequences["source"]))
+        self.assertEqual(sources["chats/c%2E7"], "web 1")
+        self.kill_and_go_on()
+        self.again()
+        self.oversize()
+
+    def kill_and_go_on(self):
+        """Kill a run several times after it has written some rows; the last run makes the same bytes."""
+        journal, killed = self.path("killed.rows", "journal.jsonl"), 0
+        for rows in 20, 70:
+            environment = {**os.environ, "BLOAD": tool.BLOAD, "PYTHONPATH": os.path.join(tool.ROOT, "python")}
+            run = subprocess.Popen([sys.executable, "-m", "bload.multimodal", *self.words("killed", "-j", "2")], cwd=self.path(), env=environment,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+            while run.poll() is None and (not os.path.exists(journal) or len(tool.read(journal).splitlines()) <= rows):
+                time.sleep(0.002)
+            os.killpg(run.pid, signal.SIGKILL)
+            killed += run.wait() == -signal.SIGKILL
+        self.assertGreater(killed, 0)
+        self.multimodal(*self.words("killed", "-j", "2"), status=3)
+        self.assertSameTree(self.path("one"), self.path("killed"))
+        self.assertFalse(os.path.exists(self.path("killed.rows")))
+
+    def again(self):
+        """A run that finds its work done repeats the status; another configuration is refused."""
+        before = os.stat(self.path("killed", "manifest.json")).st_mtime_ns
+        self.assertIn("killed is complete", self.multimodal(*self.words("killed"), status=3))
+        self.multimodal(*self.words("killed", "--skipped-ok"))
+        self.assertEqual(os.stat(self.path("killed", "manifest.json")).st_mtime_ns, before)
+        self.assertIn("another configuration: plan is", self.multimodal(*self.words("killed", "--seed", "3"), status=2))
+        self.assertIn("another configuration: train_on is", self.multimodal(*self.words("killed", "--train-on", "last"), status=2))
+        self.assertIn("no such file", self.multimodal("--processor", "model", "none.json", "-o", "x", "-T", "9", status=2))
+        self.assertIn("no processor can be loaded", self.multimodal("--processor", "pictures", "chats.json", "-o", "x", "-T", "9", status=2))
+        self.assertIn("is unusable", self.multimodal(*self.words("x", "--on-error", "fail"), status=1))
+
+    def oversize(self):
+        """A chat beyond T or a capacity is an error, or dropped, never shortened; the rows that are there are used again."""
+        words = [word if word != "300" else "60" for word in self.words("y")]
+        self.assertIn("more than T = 60", self.multimodal(*words, status=1))
+        self.assertIn("invalid choice: 'truncate'", self.multimodal(*words, "--oversize", "truncate", status=2))
+        self.assertTrue(os.path.isdir(self.path("y.rows")))
+        self.multimodal(*words, "--oversize", "drop", "--capacity", "pixel_values=40", status=3)
+        manifest = bload.open(self.path("y")).manifest
+        self.assertEqual((manifest["cut"], manifest["capacities"][1]["capacity"]), (0, 40))
+        self.assertGreater(manifest["deleted"], 0)

@@ -135,7 +135,7 @@ class Tiles(NamedTuple):
     def split(self, arrays: Arrays) -> Dict[str, np.ndarray]:
         """Return the tiles [all tiles, ...], and their number I32 [pictures]."""
         tiles = arrays[self.name]
-        there = tiles.reshape(*tiles.shape[:2], -1).any(axis=2)
+        there = np.any(tiles.reshape(*tiles.shape[:2], -1) != 0, axis=2)
         count = tiles.shape[1] - np.argmax(there[:, ::-1], axis=1)
         inside = np.arange(tiles.shape[1]) < count[:, None]
         return {self.name: tiles[inside], self.name + COUNT: count.astype(np.int32)}

@@ -5,10 +5,8 @@ import bisect
 import copy
 import hashlib
 import importlib
-import io
 import json
 import os
-import tempfile
 import warnings
 from collections import Counter
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -16,6 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from .arrays import FAMILIES, IDS, PIXELS, VIDEOS, Family, Pairs, Patches, Sounds, Values, split, with_parameters
+from .decoded import Opened, first_line
 from .errors import DependencyError, Error, MissingError, OptionError
 from .media import Medium
 from .messages import KINDS, Chat, Message, Unusable
@@ -200,7 +199,7 @@ class Processor:
             if token and json.dumps(token, ensure_ascii=False)[1:-1] in texts:
                 raise Unusable("a text with a placeholder", f"a text has {token}, which stands for media of the kind {kind}: remove it")
 
-    def processed(self, written: Written, opened: "Opened") -> Dict[str, np.ndarray]:
+    def processed(self, written: Written, opened: Opened) -> Dict[str, np.ndarray]:
         """Return the arrays of the processor, called as its own apply_chat_template does."""
         counts = {kind: len(opened.of(kind)) for kind in KINDS}
         for kind, count in counts.items():
@@ -224,7 +223,7 @@ class Processor:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
 
-    def answered(self, chat: Chat, opened: "Opened") -> Dict[str, np.ndarray]:
+    def answered(self, chat: Chat, opened: Opened) -> Dict[str, np.ndarray]:
         """Return the arrays of PaliGemma's processor, which takes a prompt and an answer."""
         roles = [one["role"] for one in chat.messages]
         if roles != ["user", "assistant"]:
@@ -301,100 +300,6 @@ class ProcessorTemplate(Template):
             raise refused(error, chat, messages) from None
 
 
-class Opened:
-    """The media of a chat, decoded as the processor takes them. Files that were made for it are removed at the end."""
-
-    def __init__(self, media: Sequence[Medium], processor: Any, counts: Dict[str, int]):
-        self.media, self.processor, self.counts = media, processor, counts
-        self.files: List[str] = []
-        self.values: List[Any] = []
-
-    def __enter__(self) -> "Opened":
-        try:
-            for one in self.media:
-                self.values.append({"image": self.image, "video": self.video, "audio": self.audio}[one.kind](one))
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove files that were made."""
-        for path in self.files:
-            os.unlink(path)
-
-    def of(self, kind: str) -> List[Any]:
-        """Return the media of a kind."""
-        return [value for one, value in zip(self.media, self.values) if one.kind == kind]
-
-    def fill(self, messages: List[Message]) -> List[Message]:
-        """Return the messages with the media in their parts."""
-        media = iter(self.values)
-        return [{**one, "content": [{**part, part["type"]: next(media)} if part.get("type") in KINDS else part for part in one["content"]]}
-                if isinstance(one.get("content"), list) else one for one in messages]
-
-    def image(self, one: Medium) -> Any:
-        """Return a picture as Transformers loads it: rotated as it says, in RGB. Counts what is lost on the way."""
-        from PIL import Image
-        from transformers.image_utils import load_image
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                with Image.open(io.BytesIO(one.source) if isinstance(one.source, bytes) else one.source) as picture:
-                    if getattr(picture, "n_frames", 1) > 1:
-                        self.counts["pictures with several frames, of which the first is taken"] += 1
-                    if "A" in picture.getbands() or "transparency" in picture.info:
-                        self.counts["pictures with transparency, which is left out"] += 1
-                    if picture.mode.startswith(("I", "F")):
-                        raise Unusable("a picture of more than 8 bits", f"{one.where}: {one.name()} has more than 8 bits a value ({picture.mode}), "
-                                       "which Transformers would cut off at 255: convert it first")
-                    return load_image(picture)
-        except Unusable:
-            raise
-        except Image.DecompressionBombWarning as error:
-            raise Unusable("a picture that is too large", f"{one.where}: {one.name()}: {first_line(error)}") from None
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise Unusable("a picture that cannot be decoded", f"{one.where}: {one.name()}: {first_line(error)}") from None
-
-    def video(self, one: Medium) -> str:
-        """Return the path of a video, which the processor decodes."""
-        if isinstance(one.source, str):
-            return one.source
-        handle, path = tempfile.mkstemp(prefix="bload-", suffix=".video")
-        self.files.append(path)
-        with os.fdopen(handle, "wb") as file:
-            file.write(one.source)
-        return path
-
-    def audio(self, one: Medium) -> Any:
-        """Return a sound at the processor's rate; raise Unusable if the processor would cut it."""
-        import base64
-
-        from transformers.audio_utils import load_audio
-
-        extractor = getattr(self.processor, "feature_extractor", None)
-        if extractor is None:
-            raise Unusable("the processor takes no audio", f"{one.where}: {type(self.processor).__name__} takes no audio")
-        source = one.source if isinstance(one.source, str) else "data:audio/any;base64," + base64.b64encode(one.source).decode()
-        try:
-            samples = load_audio(source, sampling_rate=extractor.sampling_rate)
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise Unusable("a sound that cannot be decoded", f"{one.where}: {one.name()}: {first_line(error)}") from None
-        longest = getattr(extractor, "n_samples", None)
-        if longest is not None and len(samples) > longest:
-            raise Unusable("a sound that is too long", f"{one.where}: {one.name()} has {len(samples) / extractor.sampling_rate:.1f} s, and the "
-                           f"processor takes {longest / extractor.sampling_rate:.0f} s: divide it")
-        return samples
-
-
 def picture(values: np.ndarray) -> Any:
     """Return values U8 [height, width, 3] as a picture."""
     from PIL import Image
@@ -413,11 +318,6 @@ def compact(values: np.ndarray) -> Dict[str, Any]:
     if (values == first).all():
         return {"dtype": values.dtype.str, "shape": list(values.shape), "value": first.item()}
     return {"dtype": values.dtype.str, "values": values.tolist()}
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's message."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def moved(at: int, placeholders: Sequence[Placeholder]) -> int:
@@ -444,14 +344,15 @@ def load(folder: str) -> Any:
         import jinja2  # noqa: F401
         import PIL  # noqa: F401
         import torch
-        import torchvision  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+        import torchvision  # noqa: F401
         import transformers
     except ImportError as error:
         raise DependencyError(f"multimodal chats need the package {error.name}: pip install 'bload[multimodal]'") from None
     torch.set_num_threads(1)    # the workers are the parallelism, and forks share no threads
     transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        processor = transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found: Any = transformers.AutoProcessor
+        processor = found.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise OptionError(f"no processor can be loaded: {first_line(error)}", folder) from None
     if type(processor).__name__ not in FAMILIES:
@@ -519,8 +420,8 @@ def rope_of(family: Family, folder: str) -> Tuple[Dict[str, Any], Any]:
     model.spatial_merge_size = vision.spatial_merge_size
     names = ("spatial_merge_size", "tokens_per_second", "temporal_patch_size")
     constants = {one: getattr(vision, one) for one in names if getattr(vision, one, None) is not None}
-    names = ("position_id_per_seconds", "seconds_per_chunk", "image_token_id", "video_token_id", "audio_token_id", "vision_start_token_id")
-    constants.update((one, getattr(config, one)) for one in names if getattr(config, one, None) is not None)
+    others = ("position_id_per_seconds", "seconds_per_chunk", "image_token_id", "video_token_id", "audio_token_id", "vision_start_token_id")
+    constants.update((one, getattr(config, one)) for one in others if getattr(config, one, None) is not None)
     return {"from": "config.json" if os.path.exists(path) else "the defaults of the class", **constants}, model
 
 

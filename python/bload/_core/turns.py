@@ -219,11 +219,11 @@ class Template:
         from transformers.utils.chat_template_utils import render_jinja_template
 
         chat = written.chat
-        _, indices = render_jinja_template(
+        found: Any = render_jinja_template(
             conversations=[chat.messages], tools=chat.tools, chat_template=self.source(chat.tools), return_assistant_tokens_mask=True,
-            **{**self.tokenizer.special_tokens_map, **self.variables})
+            **{**self.tokenizer.special_tokens_map, **self.variables})[1][0]
         ranges = self.ranges(chat, written.text, self.wanted(chat))
-        spans = [(begin, end) for begin, end in indices[0] if begin < end and any(first <= begin < last for first, last in ranges)]
+        spans = [(begin, end) for begin, end in found if begin < end and any(first <= begin < last for first, last in ranges)]
         if not spans:
             raise Unusable("nothing to train on", "the chat template marks no text to train on")
         return spans

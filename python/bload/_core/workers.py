@@ -79,7 +79,7 @@ class Workers(Generic[Item, Result]):
 
 def collect(busy: Dict[Any, int], done: Dict[int, List[Any]]) -> List[Any]:
     """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
-    ready = wait(list(busy))
+    ready: List[Any] = wait(list(busy))
     for worker in ready:
         try:
             done[busy.pop(worker)] = worker.recv()
