@@ -16,29 +16,16 @@ from PIL import Image
 import bload
 import multimodal_facts as facts
 import multimodal_models as models
+import multimodal_sets as sets
 import tool
-from bload import contracts
 from bload._core.processing import Processor
 from bload._core.samples import Sample
 from bload._core.turns import Choices
 from bload.multimodal import Converter
-from bload.torch import BlockDataset, collate
+from bload.torch import collate
 from harness import each, expand
 
 TOLERANCE = 1e-4
-T = 600
-
-
-def chats_of(family, paths):
-    """Example chats that the family can be trained on: SmolVLM divides a chat with two videos."""
-    return {name: chat for name, chat in models.chats(family, paths).items() if (family, name) != ("smolvlm", "videos")}
-
-
-def arguments_of(dataset, batch, made):
-    """Return the arguments of the model for a batch, by the contract that the dataset names."""
-    family = bload._core.arrays.FAMILIES[dataset.about["multimodal"]["processor"]]
-    options = {"config": made.config} if family.contract == "gemma3" else {}
-    return getattr(contracts, family.contract)(batch, dataset.about, **options)
 
 
 class Packed(tool.Tool):
@@ -58,12 +45,13 @@ class Packed(tool.Tool):
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
-    def packed(self, family, *words):
+
+@expand
+class Families(Packed):
+    def packed(self, family):
         """Pack the example chats of a family, and return the dataset and what the processor makes of each chat."""
         models.save(family, self.path("model"))
-        chats = chats_of(family, models.media(self.path()))
-        tool.write(self.path("chats.jsonl"), "".join(json.dumps({"id": name, "messages": chat}) + "\n" for name, chat in chats.items()))
-        self.multimodal("--processor", "model", "chats.jsonl", "-o", "set", "-T", str(T), "-j", "1", *words)
+        chats = sets.chats_of(family, self.path())
         processor = transformers.AutoProcessor.from_pretrained(self.path("model"), local_files_only=True)
         outputs = {}
         for name, chat in chats.items():
@@ -73,11 +61,8 @@ class Packed(tool.Tool):
                 outputs[name] = processor(text=[question], images=[pictures], suffix=[chat[1]["content"][0]["text"]], return_tensors="pt")
             else:
                 outputs[name] = models.process(processor, chat)
-        return BlockDataset(self.path("set"), pad=False), {name: dict(output) for name, output in outputs.items()}
+        return sets.packed(self.path(), chats), {name: dict(output) for name, output in outputs.items()}
 
-
-@expand
-class Families(Packed):
     @each(models.FAMILIES)
     def test(self, family):
         dataset, outputs = self.packed(family)
@@ -88,7 +73,7 @@ class Families(Packed):
         outputs = [outputs[name] for name in ids]
         for attention in "eager", "sdpa":
             made = models.model(family, attention, self.path("model"))
-            row = arguments_of(dataset, batch, made)
+            row = sets.arguments_of(dataset, batch, made)
             self.check_arrays(family, row, outputs)
             self.check_logits(made, row, outputs)
 
