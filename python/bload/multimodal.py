@@ -96,6 +96,8 @@ def parser() -> argparse.ArgumentParser:
     add("-T", required=True, metavar="N", help="tokens per block")
     add("--pixels", choices=["auto", "f32"], default="auto", help="auto: as U8 if the processor's values can be rebuilt bit for bit; f32: as "
         "they are [auto]")
+    add("--frames-rule", choices=["processor", "qwen_vl_utils"], default="processor", help="which frames of videos are taken: those of the "
+        "processor, or those of the package qwen_vl_utils, with which Qwen's models are tuned by others [processor]")
     add("--keep-rows", action="store_true", help="keep DATASET.rows after packing, for bload pack --repair")
     add_choices(add, ["parse", "refuse"])
     add_limits(add)
@@ -156,7 +158,7 @@ def configuration(arguments: argparse.Namespace, processor: Processor) -> Dict[s
 def options_of(arguments: argparse.Namespace) -> Dict[str, Any]:
     """Return the options that decide the rows."""
     return {"train_on": arguments.train_on, "allow_loss": sorted(arguments.allow_loss), "special_in_content": arguments.special_in_content,
-            "template": arguments.template, "set": dict(arguments.set), "keep": arguments.keep, "pixels": arguments.pixels}
+            "template": arguments.template, "set": dict(arguments.set), "keep": arguments.keep, "pixels": arguments.pixels, "frames_rule": arguments.frames_rule}
 
 
 def finished(arguments: argparse.Namespace, wanted: Dict[str, Any]) -> Optional[int]:
@@ -198,7 +200,7 @@ def count(totals: Totals, row: Row) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run a command line that was parsed, and return the exit status."""
     choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
-    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32")
+    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32", arguments.frames_rule == "qwen_vl_utils")
     if processor.template is not None and processor.template.is_dated() and not arguments.quiet:
         say("the chat template writes the date: --set strftime_now=DATE makes the ids independent of the day")
     wanted, folder = configuration(arguments, processor), f"{arguments.output.rstrip('/')}.rows"

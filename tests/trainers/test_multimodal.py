@@ -1,11 +1,13 @@
 """python -m bload.multimodal and its contracts: chats of 14 families are packed, and the model says and loses of the row what it does of each
 chat alone."""
 import base64
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 
 import numpy as np
@@ -292,3 +294,34 @@ class Laws(Packed):
         manifest = bload.open(self.path("y")).manifest
         self.assertEqual((manifest["cut"], manifest["capacities"][1]["capacity"]), (0, 40))
         self.assertGreater(manifest["deleted"], 0)
+
+
+class Frames(tool.Tool):
+    def test_qwen_vl_utils(self):
+        """--frames-rule qwen_vl_utils gives the arrays of the processor for the frames that this package reads."""
+        from qwen_vl_utils import fetch_video
+
+        models.save("qwen2_5_vl", self.path("model"))
+        paths = models.media(self.path())["video"]
+        differ = 0
+        for path in paths.values():
+            made = {}
+            for is_qwen in False, True:
+                convert = Converter(Processor(self.path("model"), None, {}, Choices(), False, is_qwen), [self.path()], [])
+                row = convert((0, Sample("x", 1, json.dumps(asked({"type": "video", "path": path}, "?")).encode())))
+                self.assertEqual(row.row.fault, "")
+                made[is_qwen] = row
+            differ += made[False].data != made[True].data
+            (frames, metadata), fps = fetch_video({"video": path}, return_video_metadata=True, return_video_sample_fps=True)
+            count = len(metadata["frames_indices"])
+            self.assertEqual(made[True].row.counts, {})
+            stored = {name: np.load(io.BytesIO(data)) for name, data in members_of(made[True].data).items()}
+            self.assertEqual(stored["video_grid_thw"][0, 0], -(-count // 2))
+            self.assertAlmostEqual(stored["second_per_grid_ts"][0], 2 / fps, 4)
+        self.assertEqual(differ, len(paths))
+
+
+def members_of(data):
+    """The members of a row by the name of their field."""
+    with tarfile.open(fileobj=io.BytesIO(data + bytes(1024))) as file:
+        return {member.name.split(".")[1]: file.extractfile(member).read() for member in file}

@@ -320,9 +320,13 @@ class Values:
     def __init__(self, table: Any):
         self.table: np.ndarray = np.asarray(table, np.float32)
 
+    def by_channel(self, steps: np.ndarray) -> np.ndarray:
+        """Return steps as [steps, channels, k]."""
+        return steps.reshape(len(steps), len(self.table), int(np.prod(steps.shape[1:])) // len(self.table))
+
     def stored(self, pixels: np.ndarray) -> Optional[np.ndarray]:
         """Return F32 pixels as U8, or None if any of them is not in the table."""
-        flat = pixels.reshape(len(pixels), len(self.table), -1)
+        flat = self.by_channel(pixels)
         out = np.empty(flat.shape, np.uint8)
         for channel, values in enumerate(self.table):
             given = flat[:, channel]
@@ -338,7 +342,7 @@ class Values:
 
     def pixels(self, stored: np.ndarray) -> np.ndarray:
         """Return U8 pixels as F32."""
-        flat = stored.reshape(len(stored), len(self.table), -1)
+        flat = self.by_channel(stored)
         out = np.empty(flat.shape, np.float32)
         for channel, values in enumerate(self.table):
             np.take(values, flat[:, channel], out=out[:, channel])

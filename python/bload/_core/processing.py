@@ -45,7 +45,8 @@ class Processor:
     about: what readers need, for the manifest: the family, the sizes and values of its arrays, and the versions that made them.
     """
 
-    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices, is_float: bool = False):
+    def __init__(self, folder: str, name: Optional[str], variables: Dict[str, Any], choices: Choices, is_float: bool = False,
+                 has_qwen_frames: bool = False):
         """Load the processor.
 
         Parameters
@@ -60,6 +61,8 @@ class Processor:
             What is trained on, and what may be lost.
         is_float : bool
             Whether to store pixels as F32 even if they can be rebuilt from U8.
+        has_qwen_frames : bool
+            Whether to take the frames of videos that qwen_vl_utils takes.
 
         Raises
         ------
@@ -68,6 +71,8 @@ class Processor:
         """
         self.processor = load(folder)
         self.family = with_parameters(FAMILIES[type(self.processor).__name__], parameters(self.processor))
+        if has_qwen_frames:
+            self.set_qwen_frames(folder)
         self.template: Optional[Template] = None
         if self.family.name != SUFFIX:
             tokenizer = copy.deepcopy(self.processor.tokenizer)
@@ -86,8 +91,25 @@ class Processor:
             "rope": self.constants,
             "values": {name: values.table.tolist() for name, values in self.values.items()},
             "smallest": {kind: fields for kind in ("image", "audio") for fields in [self.smallest(kind)] if fields},
-            "versions": versions(),
+            "versions": versions(has_qwen_frames),
         }
+
+    def set_qwen_frames(self, folder: str) -> None:
+        """Let the video processor take the frames that qwen_vl_utils takes; raise an error if it cannot."""
+        import torch
+
+        if not self.family.rope:
+            raise OptionError(f"{type(self.processor).__name__} is none of Qwen's processors, for which --frames-rule qwen_vl_utils is", folder)
+        try:
+            from qwen_vl_utils.vision_process import smart_nframes
+        except ImportError:
+            raise DependencyError("--frames-rule qwen_vl_utils needs the package: pip install qwen-vl-utils") from None
+
+        def sampled(metadata: Any, **_: Any) -> Any:
+            """Return the frames to take of a video."""
+            count = smart_nframes({}, total_frames=metadata.total_num_frames, video_fps=metadata.fps)
+            return torch.linspace(0, metadata.total_num_frames - 1, count).round().long().numpy()
+        self.processor.video_processor.sample_frames = sampled
 
     def watch(self) -> None:
         """Let the processor tell which text it tokenizes, and which placeholders it replaced by what."""
@@ -435,12 +457,12 @@ def digest(folder: str) -> Dict[str, str]:
     return found
 
 
-def versions() -> Dict[str, str]:
+def versions(has_qwen_frames: bool) -> Dict[str, str]:
     """Return the versions of the packages that decide the bytes."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}
-    for name in ("transformers", "tokenizers", "torch", "torchvision", "pillow", "numpy", "torchcodec", "soundfile", "jinja2"):
+    for name in ("transformers", "tokenizers", "torch", "torchvision", "pillow", "numpy", "torchcodec", "soundfile", "jinja2", *["qwen-vl-utils"] * has_qwen_frames):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
