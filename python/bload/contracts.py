@@ -15,8 +15,8 @@ previous piece. These steps are context: they are not targets, so that each step
 
 A field NAME that has steps of its own (with the table NAME_cu_seqlens) is on another axis than the other fields: only `ctc` takes it, padded
 [B, capacity, ...] or joined by bload.torch.collate, and the functions for multimodal models (gemma3, llava, qwen_audio, qwen_vl, tiles); all
-others ignore it. T is the axis of the field that the function is given. A
-function without a field takes T from segment_ids, position_ids or mask, or from the other fields; `field` names one if these do not agree.
+others ignore it. T is the axis of the field that the function is given. A function without a field takes T from segment_ids, position_ids or
+mask, or from the other fields; `field` names one if these do not agree.
 
 All functions raise bload.Error if the batch lacks an entry, or a loss mask has weights that the result cannot express.
 """

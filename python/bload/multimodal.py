@@ -101,7 +101,8 @@ def parser() -> argparse.ArgumentParser:
     add("--keep-rows", action="store_true", help="keep DATASET.rows after packing, for bload pack --repair")
     add_choices(add, ["parse", "refuse"])
     add_limits(add)
-    add("-j", "--jobs", dest="workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N", help="processes [as many as processors]")
+    add("-j", "--jobs", dest="workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N",
+        help="processes [as many as processors]")
     group = made.add_argument_group("options of bload pack", "these are passed on; bload pack --help explains them")
     for name, has_value in PACK.items():
         if has_value:

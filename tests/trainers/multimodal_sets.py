@@ -1,6 +1,8 @@
 """Datasets of the example chats of multimodal families, packed by bload.multimodal, and what their models take."""
+import io
 import json
 import os
+import tarfile
 
 import torch
 
@@ -58,3 +60,9 @@ def gradients(made, row):
     made.zero_grad(set_to_none=True)
     made(**row).loss.backward()
     return torch.cat([parameter.grad.flatten() for parameter in made.parameters() if parameter.requires_grad])
+
+
+def members_of(data):
+    """Return the members of a row as files, by the name of their field."""
+    with tarfile.open(fileobj=io.BytesIO(data + bytes(1024))) as file:
+        return {member.name.split(".")[1]: io.BytesIO(file.extractfile(member).read()) for member in file}

@@ -1,13 +1,11 @@
 """python -m bload.multimodal and its contracts: chats of 14 families are packed, and the model says and loses of the row what it does of each
 chat alone."""
 import base64
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 
 import numpy as np
@@ -315,13 +313,7 @@ class Frames(tool.Tool):
             (frames, metadata), fps = fetch_video({"video": path}, return_video_metadata=True, return_video_sample_fps=True)
             count = len(metadata["frames_indices"])
             self.assertEqual(made[True].row.counts, {})
-            stored = {name: np.load(io.BytesIO(data)) for name, data in members_of(made[True].data).items()}
+            stored = {name: np.load(data) for name, data in sets.members_of(made[True].data).items()}
             self.assertEqual(stored["video_grid_thw"][0, 0], -(-count // 2))
             self.assertAlmostEqual(stored["second_per_grid_ts"][0], 2 / fps, 4)
         self.assertEqual(differ, len(paths))
-
-
-def members_of(data):
-    """The members of a row by the name of their field."""
-    with tarfile.open(fileobj=io.BytesIO(data + bytes(1024))) as file:
-        return {member.name.split(".")[1]: file.extractfile(member).read() for member in file}

@@ -16,7 +16,7 @@ from .masks import Steps as MaskSteps
 from .masks import masks_of
 from .packed import IGNORED, Batch, Packed, contract, pack, rows_of, targets
 
-MASK, POSITIONS = "loss_mask", "position_ids"
+POSITIONS = "position_ids"
 # The fields that say whether a tower has something to do, by the kind of the medium.
 SHOWN = {"image": (PIXELS, VIDEOS), "audio": ("input_features",)}
 
@@ -117,7 +117,7 @@ def restored(given: Mapping[str, Any]) -> np.ndarray:
 
 
 @contract
-def qwen_vl(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_mask: str = MASK, smallest: bool = True) -> Dict[str, Any]:
+def qwen_vl(batch: Batch, about: Mapping[str, Any], *, field: str = "tokens", loss_mask: str = "loss_mask", smallest: bool = True) -> Dict[str, Any]:
     """Return the arguments of `model(**result)` for Qwen2-VL, Qwen2.5-VL, Qwen3-VL and the thinker of Qwen2.5-Omni, in transformers 4.54 or later.
 
         batch = bload.torch.collate([dataset[0], dataset[1]])       # dataset = BlockDataset("packed", pad=False)
@@ -157,7 +157,7 @@ def qwen_vl(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss
 
 
 @contract
-def llava(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_mask: str = MASK, smallest: bool = True) -> Dict[str, Any]:
+def llava(batch: Batch, about: Mapping[str, Any], *, field: str = "tokens", loss_mask: str = "loss_mask", smallest: bool = True) -> Dict[str, Any]:
     """Return the arguments of `model(**result)` for LLaVA 1.5, Pixtral and PaliGemma.
 
     Parameters
@@ -179,7 +179,7 @@ def llava(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_m
 
 
 @contract
-def tiles(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_mask: str = MASK, smallest: bool = True) -> Dict[str, Any]:
+def tiles(batch: Batch, about: Mapping[str, Any], *, field: str = "tokens", loss_mask: str = "loss_mask", smallest: bool = True) -> Dict[str, Any]:
     """Return the arguments of `model(**result)` for models that divide pictures into tiles: LLaVA-NeXT, LLaVA-OneVision, InternVL, Idefics3, SmolVLM.
 
     Parameters
@@ -198,7 +198,7 @@ def tiles(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_m
 
 
 @contract
-def gemma3(batch: Batch, about: Mapping[str, Any], config: Any, *, field: str = TOKENS, loss_mask: str = MASK, smallest: bool = True,
+def gemma3(batch: Batch, about: Mapping[str, Any], config: Any, *, field: str = "tokens", loss_mask: str = "loss_mask", smallest: bool = True,
            max_mask_bytes: int = 1 << 30) -> Dict[str, Any]:
     """Return the arguments of `model(**result)` for Gemma 3, whose tokens see all others of their picture.
 
@@ -233,7 +233,7 @@ def gemma3(batch: Batch, about: Mapping[str, Any], config: Any, *, field: str = 
 
 
 @contract
-def qwen_audio(batch: Batch, about: Mapping[str, Any], *, field: str = TOKENS, loss_mask: str = MASK, smallest: bool = True) -> Dict[str, Any]:
+def qwen_audio(batch: Batch, about: Mapping[str, Any], *, field: str = "tokens", loss_mask: str = "loss_mask", smallest: bool = True) -> Dict[str, Any]:
     """Return the arguments of `model(**result)` for Qwen2-Audio.
 
     Parameters
