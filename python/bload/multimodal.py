@@ -201,7 +201,8 @@ def count(totals: Totals, row: Row) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run a command line that was parsed, and return the exit status."""
     choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
-    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32", arguments.frames_rule == "qwen_vl_utils")
+    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32",
+                          arguments.frames_rule == "qwen_vl_utils")
     if processor.template is not None and processor.template.is_dated() and not arguments.quiet:
         say("the chat template writes the date: --set strftime_now=DATE makes the ids independent of the day")
     wanted, folder = configuration(arguments, processor), f"{arguments.output.rstrip('/')}.rows"

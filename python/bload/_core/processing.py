@@ -462,7 +462,8 @@ def versions(has_qwen_frames: bool) -> Dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {}
-    for name in ("transformers", "tokenizers", "torch", "torchvision", "pillow", "numpy", "torchcodec", "soundfile", "jinja2", *["qwen-vl-utils"] * has_qwen_frames):
+    names = ["transformers", "tokenizers", "torch", "torchvision", "pillow", "numpy", "torchcodec", "soundfile", "jinja2"]
+    for name in names + ["qwen-vl-utils"] * has_qwen_frames:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
