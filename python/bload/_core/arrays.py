@@ -373,7 +373,7 @@ def split(family: Family, arrays: Arrays, values: Mapping[str, Values]) -> Dict[
         if again is None or again.dtype != array.dtype or not np.array_equal(again, array):
             raise Error(f"{form.name}, {array.dtype} {list(array.shape)}, cannot be rebuilt from its fields")
     for name, table in values.items():
-        if name in fields:
+        if name in fields and fields[name].dtype != np.uint8:
             stored = table.stored(fields[name])
             if stored is None:
                 raise Error(f"{name} has values that are no pixels of 8 bits: store all as they are, with --pixels f32")

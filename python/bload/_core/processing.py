@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .arrays import FAMILIES, IDS, PIXELS, VIDEOS, Family, Pairs, Patches, Sounds, Values, split, with_parameters
+from .arrays import FAMILIES, IDS, PIXELS, VIDEOS, Family, Pairs, Patches, Sounds, Tiles, Values, split, with_parameters
 from .decoded import Opened, first_line
 from .errors import DependencyError, Error, MissingError, OptionError
 from .media import Medium
@@ -82,7 +82,10 @@ class Processor:
         self.written: Optional[Tuple[str, List[Placeholder]]] = None
         self.watch()
         self.constants, self.rope = rope_of(self.family, folder)
-        self.values = {} if is_float else self.tables()
+        self.values: Dict[str, Values] = {}
+        self.raw: Dict[str, Any] = {}   # options of the processor for pixels before they are normalized
+        if not is_float:
+            self.find_values()
         self.about = {
             "processor": type(self.processor).__name__,
             "family": self.family.name,
@@ -122,24 +125,36 @@ class Processor:
             return texts, replaced
         self.processor.get_text_with_replacements = watched
 
-    def tables(self) -> Dict[str, Values]:
-        """Return the table of values for each array of pixels that can be stored as U8, which an experiment with a picture and a video shows."""
+    def find_values(self) -> None:
+        """Find which arrays of pixels can be stored as U8, and whether the processor can make U8 itself: experiments with a picture and a video tell.
+
+        Normalization takes each value of a channel alone, so that it can be left out here, and made up for by a table of 256 values for each channel.
+        """
+        options = {"do_rescale": False, "do_normalize": False}
+        is_raw = True
+        for name, (kind, part) in {PIXELS: ("images_kwargs", "image_processor"), VIDEOS: ("videos_kwargs", "video_processor")}.items():
+            if name not in self.family.pixels:
+                continue
+            table = table_of(getattr(self.processor, part))
+            form = next(form for form in self.family.forms if form.name == name)
+            normalized, raw = (form.split(self.tried(name, given))[name] for given in ({}, options))
+            stored = None if table is None else Values(table).stored(normalized)
+            if table is not None and stored is not None:
+                self.values[name] = Values(table)
+            # Tiles of padding are found by their values of 0.0, which raw pixels have, too.
+            is_raw = is_raw and not isinstance(form, Tiles) and raw.dtype == np.uint8 and stored is not None and np.array_equal(raw, stored)
+            self.raw[kind] = options
+        if not is_raw:
+            self.raw = {}
+
+    def tried(self, name: str, options: Dict[str, Any]) -> Dict[str, np.ndarray]:
+        """Return the arrays of a picture, or of a video, with options of its processor."""
         import torch
 
-        tried: Dict[str, Any] = {}
-        if PIXELS in self.family.pixels:
-            tried[PIXELS] = self.processor.image_processor, self.single("image", picture(PICTURE))
-        if VIDEOS in self.family.pixels:
-            frames = torch.from_numpy(PICTURE).permute(2, 0, 1).repeat(8, 1, 1, 1)
-            arrays = self.processor.video_processor(videos=[frames], do_sample_frames=False, return_tensors="pt")
-            tried[VIDEOS] = self.processor.video_processor, as_arrays(arrays)
-        found: Dict[str, Values] = {}
-        for name, (part, arrays) in tried.items():
-            table = table_of(part)
-            form = next(form for form in self.family.forms if form.name == name)
-            if table is not None and Values(table).stored(form.split(arrays)[name]) is not None:
-                found[name] = Values(table)
-        return found
+        if name == PIXELS:
+            return self.single("image", picture(PICTURE), images_kwargs=options)
+        frames = torch.from_numpy(PICTURE).permute(2, 0, 1).repeat(8, 1, 1, 1)
+        return as_arrays(self.processor.video_processor(videos=[frames], do_sample_frames=False, return_tensors="pt", **options))
 
     def single(self, kind: str, medium: Any, **options: Any) -> Dict[str, np.ndarray]:
         """Return the arrays for a medium alone, without a chat."""
@@ -233,6 +248,8 @@ class Processor:
         template = self.template
         assert template is not None
         options: Dict[str, Any] = {"do_sample_frames": True} if counts["video"] else {}
+        if not counts["video"] or "videos_kwargs" in self.raw:     # frames of InternVL become pixel_values, beside pictures
+            options.update((name, dict(given)) for name, given in self.raw.items() if counts["image" if name == "images_kwargs" else "video"])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -257,7 +274,7 @@ class Processor:
             texts.append("".join(part["text"] if part["type"] == "text" else self.processor.image_token for part in parts))
         try:
             made = self.processor(images=[opened.of("image")] if opened.of("image") else None, text=[texts[0]], suffix=[texts[1]],
-                                  return_tensors="pt")
+                                  return_tensors="pt", **{name: dict(given) for name, given in self.raw.items()})
         except Exception as error:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
