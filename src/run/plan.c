@@ -560,6 +560,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     BL_TRY(format_set_encoding(p, e));
     BL_TRY(p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e));
     BL_TRY(bl_format_check_overlap(&p->format, p->plan.overlap, e));
+    BL_TRY(p->request.view ? BL_OK : bl_format_check_cost(&p->format, &p->request.plan_options->cost, e));
     BL_TRY(bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e));
     return bl_layout_divide(&p->format, p->request.options->shard_size, e);
 }
