@@ -386,7 +386,8 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                                 [BLOAD_OVERSIZE_DROP] = BL_OVERSIZE_DROP};
     BL_TRY(options_check(from, e));
     /* The name in `cost` says that the array is given; the values are in to->column. */
-    const struct bl_plan_cost cost = {from->cost_alpha, from->cost_beta, from->cost ? "cost" : NULL};
+    const struct bl_plan_cost cost = {
+        .alpha = from->cost_alpha, .beta = from->cost_beta, .column = from->cost ? "cost" : NULL};
     *to = (struct bl_plan_options){.strategy = strategy[from->strategy],
                                    .fill = fill[from->fill],
                                    .oversize = oversize[from->oversize],

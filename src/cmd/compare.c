@@ -25,6 +25,7 @@
 #include "kind/kinds.h"
 #include "run/plan.h"
 #include "plan/capacity.h"
+#include "plan/cost.h"
 #include "plan/strategy.h"
 #include "cmd/signals.h"
 #include "store/plan_info.h"
@@ -100,6 +101,7 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
     const struct bl_sequences_columns columns = bl_plan_columns_wanted(lengths->group_by, options);
     struct choice choice = {.bar = bl_progress_bar_make(&cmd->common)};
     struct bl_subset subset = {.options = &lengths->subset, .tick = choice_tick, .sink = &choice};
+    BL_TRY(bl_cost_check_fields(&options->cost, &options->capacity, &cmd->error));
     bl_signals_install_question(); /* the command writes no file, so other signals end it at once */
     if (lengths->list && o->operands)
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
@@ -138,6 +140,8 @@ int bl_length_source_require_T(struct bl_cmd *cmd)
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
+
+enum { IMBALANCE_WIDTH = 14 }; /* characters of the bound on the imbalance of a field, or of its name */
 
 /* The state of the command: its options, and the rows of each T. */
 struct comparing {
@@ -197,6 +201,8 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                      "imbalance", "pair repeat", "seconds");
     if (c->options.overlap)
         bl_buffer_printf(out, " %14s", "repeated");
+    for (int p = 0; set->rows && p < set->row[0].balance.points; p++)
+        bl_buffer_printf(out, " %11s %-*s", "imbalance", IMBALANCE_WIDTH, set->row[0].balance.point[p].name);
     for (int f = 0; f < c->choice[0].count; f++)
         bl_buffer_printf(out, " %14.*s", bl_plan_column_field_size(&c->choice[0].each[f]), c->choice[0].each[f].name);
     bl_buffer_printf(out, c->step_bytes ? " %10s\n" : "\n", "bytes");
@@ -217,6 +223,10 @@ static void compare_format_rows(const struct comparing *c, const struct bl_plan_
                          lost, again, w->seconds);
         if (c->options.overlap)
             bl_buffer_printf(out, " %14s", bl_text_count(blocks, w->repeated));
+        for (int p = 0; p < w->balance.points; p++) {
+            snprintf(lost, sizeof lost, "(>= %.2f%%)", 100 * w->balance.point[p].bound);
+            bl_buffer_printf(out, " %10.2f%% %-*s", 100 * w->balance.point[p].lost, IMBALANCE_WIDTH, lost);
+        }
         for (int k = 0; k < w->columns; k++) {
             if (w->column[k].is_field)
                 bl_buffer_printf(out, " %13.2f%%", 100 * w->column[k].filled.mean);

@@ -164,9 +164,13 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
         bl_plan_info_column_describe(&w->column[k], out);
         bl_buffer_byte(out, '\n');
     }
-    if (w->balance.is_measured && *bl_manifest_option(&info->manifest, "cost"))
-        bl_buffer_printf(out, "imbalance   %.2f %% by the given cost (proven minimum: %.2f %%)\n",
-                         100 * w->balance.lost, 100 * w->balance.bound);
+    if (w->balance.is_measured && *bl_manifest_option(&info->manifest, "cost")) {
+        bl_buffer_printf(out, "imbalance   %.2f %% by the given cost (proven minimum: %.2f %%)", 100 * w->balance.lost,
+                         100 * w->balance.bound);
+        bl_buffer_text(out, w->balance.points ? "; " : "");
+        bl_plan_info_points_describe(&w->balance, false, out);
+        bl_buffer_byte(out, '\n');
+    }
     info_format_pair_repeat(&info->pair_repeat, out);
 }
 

@@ -187,6 +187,11 @@ static void summary_training(const struct bl_plan_info *plan_info)
     if (b->is_measured && plan_info->cost_is_given)
         bl_cmd_print("by the given cost, ranks idle %.2f %% of the time (proven minimum: %.2f %%)",
                      100 * b->lost / (1 + b->lost), 100 * b->bound / (1 + b->bound));
+    struct bl_buffer points = {0};
+    bl_plan_info_points_describe(b, true, &points);
+    if (points.size && !points.failed)
+        bl_cmd_print("ranks idle by field: %s", points.data);
+    bl_buffer_free(&points);
     /* More blocks help only a fill that draws which sequences share one, and only if the share is clearly above that of
      * random blocks: by half of it and a hundredth of all pairs. */
     bool is_drawn = strcmp(plan_info->fill, bl_fill_names[BL_FILL_OPTIMAL]) == 0;

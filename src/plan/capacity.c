@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/cost.h"
 #include "plan/planner.h"
 #include "plan/strategy.h"
 
@@ -98,6 +99,7 @@ static int capacity_find(struct bl_plan_options *options, int c, const int64_t *
     struct bl_plan_options own = *options;
     struct planned alone, planned;
     own.max_column.count = 0;
+    own.cost = bl_cost_of_common(&options->cost, &options->max_column);
     for (int i = 0; i < options->max_column.count; i++) {
         if (options->max_column.each[i].max > 0)
             own.max_column.each[own.max_column.count++] = options->max_column.each[i];

@@ -26,27 +26,31 @@ enum {
     CHECKS_MAX = 20000 /* pairs compared in one search: many fit if blocks have much room */
 };
 
+/* The functions below are compiled twice, for one point and for any number: a loop over the points would nearly double
+ * the time of levelling with one. */
+#define FOR_POINTS inline __attribute__((always_inline))
+
 /* Adds parcel i to the set, or removes it, without a branch: which of the two it is cannot be predicted. */
-static inline __attribute__((always_inline)) void choice_toggle(struct bl_choice *c, const struct bl_parcel *parcel,
-                                                                int i)
+static FOR_POINTS void choice_toggle(struct bl_choice *c, const struct bl_parcel *parcel, int i, int points)
 {
     int32_t leaves = -(int32_t)(c->set >> i & 1); /* -1, or 0: (x ^ -1) + 1 is -x */
     c->set ^= UINT32_C(1) << i;
     c->units += (parcel[i].units ^ leaves) - leaves;
-    c->cost += (parcel[i].cost ^ leaves) - leaves;
+    for (int p = 0; p < points; p++)
+        c->cost[p] += (parcel[i].cost[p] ^ leaves) - leaves;
     c->sequences += (parcel[i].sequences ^ leaves) - leaves;
 }
 
 /* Writes up to `limit` sets of the parcels of one side. Returns their number; the first set is empty. */
-static int choices_make(struct bl_choice *choice, const struct bl_exchange_side *side, int limit,
-                        struct bl_random *random)
+static FOR_POINTS int choices_draw(struct bl_choice *choice, const struct bl_exchange_side *side, int limit, int points,
+                                   struct bl_random *random)
 {
     int n = side->parcels;
     struct bl_choice now = {0};
     choice[0] = now;
     if (n < 10 && 1 << n <= limit) { /* all sets in the order of a Gray code: neighbours differ in one parcel */
         for (int i = 1; i < 1 << n; i++) {
-            choice_toggle(&now, side->parcel, __builtin_ctz((unsigned)i));
+            choice_toggle(&now, side->parcel, __builtin_ctz((unsigned)i), points);
             choice[i] = now;
         }
         return 1 << n;
@@ -57,7 +61,7 @@ static int choices_make(struct bl_choice *choice, const struct bl_exchange_side 
         if (i % WALK == 1)
             now = (struct bl_choice){0};
         for (int end = i + 3 < limit ? i + 3 : limit - 1; i <= end; i++, bits >>= 16) {
-            choice_toggle(&now, side->parcel, (int)((bits & 0xffff) * (uint32_t)n >> 16));
+            choice_toggle(&now, side->parcel, (int)((bits & 0xffff) * (uint32_t)n >> 16), points);
             choice[i] = now;
         }
         i--;
@@ -65,17 +69,37 @@ static int choices_make(struct bl_choice *choice, const struct bl_exchange_side 
     return limit;
 }
 
-/* The best pair of sets so far. wish, error, moved: costs; error: the distance of `moved` from `wish`. */
+static int choices_make(struct bl_choice *choice, const struct bl_exchange_side *side, int limit, int points,
+                        struct bl_random *random)
+{
+    return points == 1 ? choices_draw(choice, side, limit, 1, random)
+                       : choices_draw(choice, side, limit, points, random);
+}
+
+/* The best pair of sets so far. wish: costs; error: the distance of what is moved from them. */
 struct best {
-    int64_t wish, error, moved;
-    uint32_t set[2];
+    const int64_t *wish;
+    int64_t error;
+    const struct bl_choice *choice[2];
     int checks;
 };
 
+/* Returns the distance of the costs that two sets move from those that are wished. */
+static FOR_POINTS int64_t choice_error(const struct bl_choice *c, const struct bl_choice *back, const int64_t *wish,
+                                       int points)
+{
+    int64_t error = 0;
+    for (int p = 0; p < points; p++) {
+        int64_t off = c->cost[p] - back->cost[p] - wish[p];
+        error += off < 0 ? -off : off;
+    }
+    return error;
+}
+
 /* Compares one set of the other side with the own sets that leave both blocks within their room, places and spare
  * sequences. */
-static void choice_match(const struct bl_exchange *x, const struct bl_choice *c, const struct bl_exchange_side *other,
-                         struct best *best)
+static FOR_POINTS void choice_match(const struct bl_exchange *x, const struct bl_choice *c,
+                                    const struct bl_exchange_side *other, int points, struct best *best)
 {
     const struct bl_exchange_side *own = x->own;
     int64_t least = c->units - own->room + own->keep, most = c->units + other->room - other->keep;
@@ -87,23 +111,29 @@ static void choice_match(const struct bl_exchange *x, const struct bl_choice *c,
     uint16_t end = x->begin[high < CELLS ? high + 1 : CELLS];
     for (uint16_t i = x->begin[low]; i < end; i++) {
         const struct bl_choice *back = &x->choice[0][x->by_units[i]];
-        int64_t moved = c->cost - back->cost, more = c->sequences - back->sequences;
-        int64_t error = moved > best->wish ? moved - best->wish : best->wish - moved;
+        int64_t more = c->sequences - back->sequences, error = choice_error(c, back, best->wish, points);
         best->checks++;
         if (error >= best->error || back->units < least || back->units > most || more > own->places ||
             more > other->spare || -more > other->places || -more > own->spare)
             continue;
         best->error = error;
-        best->moved = moved;
-        best->set[0] = back->set;
-        best->set[1] = c->set;
+        best->choice[0] = back;
+        best->choice[1] = c;
     }
+}
+
+/* Stops at the first pair within the tolerance, or after CHECKS_MAX pairs. count: sets of the other side. */
+static FOR_POINTS void choices_match(const struct bl_exchange *x, int count, const struct bl_exchange_side *other,
+                                     int64_t tolerance, int points, struct best *best)
+{
+    for (int i = 0; i < count && best->error > tolerance && best->checks < CHECKS_MAX; i++)
+        choice_match(x, &x->choice[1][i], other, points, best);
 }
 
 /* The sets of the own side stay for all searches until the next call. */
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random)
 {
-    int count = choices_make(x->choice[0], own, BL_CHOICES_MAX, random);
+    int count = choices_make(x->choice[0], own, BL_CHOICES_MAX, x->points, random);
     x->own = own;
     x->work += count;
     /* Sorts the sets into cells of 2^shift units with a counting sort: begin[c] is the first place of cell c. */
@@ -124,19 +154,24 @@ void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own
         x->by_units[next[choice[i].units >> x->shift]++] = (uint16_t)i;
 }
 
-/* Stops at the first pair within the tolerance, or after CHECKS_MAX pairs; the best pair so far is then the result. */
-bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
+/* The result is the best pair that is compared. */
+bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, const int64_t *wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved)
 {
-    int count = choices_make(x->choice[1], other, choices, random);
+    int count = choices_make(x->choice[1], other, choices, x->points, random);
     x->work += count;
     struct best best = {.wish = wish, .error = INT64_MAX};
-    for (int i = 0; i < count && best.error > tolerance && best.checks < CHECKS_MAX; i++)
-        choice_match(x, &x->choice[1][i], other, &best);
-    set[0] = best.set[0];
-    set[1] = best.set[1];
-    *moved = best.moved;
-    return best.error < INT64_MAX;
+    if (x->points == 1)
+        choices_match(x, count, other, tolerance, 1, &best);
+    else
+        choices_match(x, count, other, tolerance, x->points, &best);
+    if (!best.choice[0])
+        return false;
+    for (int k = 0; k < 2; k++)
+        set[k] = best.choice[k]->set;
+    for (int p = 0; p < x->points; p++)
+        moved[p] = best.choice[1]->cost[p] - best.choice[0]->cost[p];
+    return true;
 }
 
 /* --- swaps -------------------------------------------------------------------------------------------------------- */
@@ -446,254 +481,4 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
             return true;
         }
     return false;
-}
-
-/* --- blocks of nodes ---------------------------------------------------------------------------------------------- */
-
-#define NONE UINT32_MAX
-
-enum { EXCHANGE_SINGLES = 12 }; /* parcels of one sequence, in blocks with more sequences than parcels */
-
-/* Returns a length in units, as bl_lengths_units_of does for an id. */
-static int64_t block_exchange_units(const struct bl_block_exchange *m, uint32_t length)
-{
-    const struct bl_lengths *l = &m->cost->pieces->lengths;
-    int64_t units = l->unit == 1 ? length : (length + l->unit - 1) / l->unit;
-    return units < l->cap ? units : l->cap;
-}
-
-/* Adds a piece to a block: to its first node, or to an unused node if that is full. bl_block_exchange_make has made
- * enough nodes for any sizes of the blocks. */
-static void block_exchange_add(struct bl_block_exchange *m, struct bl_exchange_block *block, uint32_t id,
-                               uint32_t length)
-{
-    struct bl_exchange_node *node = block->node == NONE ? NULL : &m->node[block->node];
-    if (!node || node->pieces == BL_NODE_PIECES) {
-        uint32_t fresh = m->unused;
-        node = &m->node[fresh];
-        m->unused = node->next;
-        node->next = block->node;
-        node->pieces = 0;
-        block->node = fresh;
-    }
-    node->piece[node->pieces].id = id;
-    node->piece[node->pieces++].length = length;
-    block->size++;
-}
-
-/* Reads block b of the draft into nodes, and sums its cost and room. */
-static void block_exchange_fill_block(struct bl_block_exchange *m, size_t b)
-{
-    const struct bl_draft *d = m->draft;
-    struct bl_exchange_block *block = &m->block[b];
-    *block = (struct bl_exchange_block){.node = NONE, .cost = m->cost->block, .room = m->limits->T};
-    for (uint32_t p = d->first[b]; p < d->first[b + 1]; p++) {
-        uint32_t id = d->sequence[p], length = (uint32_t)m->cost->pieces->lengths.length[id];
-        int64_t cost = bl_cost_piece(m->cost, id);
-        block_exchange_add(m, block, id, length);
-        block->cost += cost;
-        block->room -= block_exchange_units(m, length);
-        block->max_cost = cost > block->max_cost ? cost : block->max_cost;
-    }
-}
-
-int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, const struct bl_cost *cost,
-                           const struct bl_limits *limits, const struct bl_needs *needs, uint64_t seed,
-                           struct bl_error *e)
-{
-    size_t nodes = d->pieces / BL_NODE_PIECES + d->blocks + 1; /* a block has at most one node that is not full */
-    *m = (struct bl_block_exchange){.draft = d,
-                                    .cost = cost,
-                                    .limits = limits,
-                                    .needs = needs,
-                                    .block = malloc((d->blocks + 1) * sizeof *m->block),
-                                    .node = aligned_alloc(sizeof *m->node, nodes * sizeof *m->node)};
-    if (!m->block || !m->node)
-        return bl_error_memory(e);
-    bl_random_seed(&m->random, seed, BL_STREAM_LEVEL);
-    for (size_t i = 0; i < nodes; i++)
-        m->node[i].next = (uint32_t)(i + 1);
-    for (size_t b = 0; b < d->blocks; b++)
-        block_exchange_fill_block(m, b);
-    return BL_OK;
-}
-
-/* Sets the pointers to NULL, so that a second call does no harm. */
-void bl_block_exchange_free(struct bl_block_exchange *m)
-{
-    free(m->block);
-    free(m->node);
-    free(m->own.item);
-    free(m->other.item);
-    m->block = NULL;
-    m->node = NULL;
-    m->own.item = m->other.item = NULL;
-}
-
-/* --- partners --------------------------------------------------------------------------------------------------- */
-
-/* Exchanges two items of a partner. */
-static void partner_swap(struct bl_exchange_partner *partner, size_t a, size_t b)
-{
-    struct bl_exchange_item item = partner->item[a];
-    partner->item[a] = partner->item[b];
-    partner->item[b] = item;
-}
-
-/* Computes units and cost from the length on the node, without a look into the scattered table of lengths. */
-static struct bl_exchange_item partner_item(const struct bl_block_exchange *m, uint32_t id, uint32_t length)
-{
-    return (struct bl_exchange_item){.id = id,
-                                     .length = length,
-                                     .units = block_exchange_units(m, length),
-                                     .cost = bl_cost_of_length(m->cost, length, &id)};
-}
-
-/* Reads the pieces of block b into a partner and groups them into parcels. BL_EFAIL: out of memory. */
-static int partner_fill(struct bl_block_exchange *m, struct bl_exchange_partner *partner, uint32_t b,
-                        struct bl_error *e)
-{
-    const struct bl_exchange_block *block = &m->block[b];
-    BL_TRY(BL_ARRAY_RESERVE(partner->item, partner->capacity, block->size, e));
-    partner->block = b;
-    partner->size = 0;
-    for (uint32_t c = block->node; c != NONE; c = m->node[c].next) {
-        const struct bl_exchange_node *node = &m->node[c];
-        for (uint32_t i = 0; i < node->pieces; i++)
-            partner->item[partner->size++] = partner_item(m, node->piece[i].id, node->piece[i].length);
-    }
-    if (partner->size > BL_PARCELS_MAX) {
-        /* A block with many pieces has single parcels for its most expensive piece and 11 random others; the remaining
-         * pieces make runs of nearly equal size. */
-        int64_t most = -1;
-        for (size_t i = 0; i < partner->size; i++) {
-            if (partner->item[i].cost > most) {
-                most = partner->item[i].cost;
-                partner_swap(partner, 0, i);
-            }
-        }
-        for (size_t i = 1; i < EXCHANGE_SINGLES; i++)
-            partner_swap(partner, i, i + bl_random_below(&m->random, partner->size - i));
-    }
-    struct bl_exchange_side *side = &partner->side;
-    size_t runs = BL_PARCELS_MAX - EXCHANGE_SINGLES;
-    bool is_many = partner->size > BL_PARCELS_MAX;
-    memset(side->parcel, 0, sizeof side->parcel);
-    side->parcels = is_many ? BL_PARCELS_MAX : (int)partner->size;
-    for (size_t i = 0; i < partner->size; i++) {
-        size_t p = is_many && i >= EXCHANGE_SINGLES
-                       ? EXCHANGE_SINGLES + (i - EXCHANGE_SINGLES) * runs / (partner->size - EXCHANGE_SINGLES)
-                       : i;
-        partner->item[i].parcel = (uint32_t)p;
-        side->parcel[p].units += (int32_t)partner->item[i].units;
-        side->parcel[p].cost += partner->item[i].cost;
-        side->parcel[p].sequences++;
-    }
-    partner->side.room = block->room;
-    partner->side.places = (int64_t)m->limits->sequences - block->size;
-    /* One sequence stays, so that no block becomes empty. */
-    partner->side.spare = (int64_t)block->size - 1;
-    m->exchange.work += block->size;
-    return BL_OK;
-}
-
-/* --- exchanges of sets ------------------------------------------------------------------------------------------ */
-
-/* Reading a block costs its pieces once, for all partners that follow. */
-int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e)
-{
-    int code = partner_fill(m, &m->own, block, e);
-    if (!code)
-        bl_exchange_begin(&m->exchange, &m->own.side, &m->random);
-    return code;
-}
-
-/* Returns what the pieces of a partner that are in the set need of a column; for ~set, what the others need. */
-static int64_t partner_sum_need(const struct bl_exchange_partner *partner, const struct bl_need *need, uint32_t set)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < partner->size; i++)
-        if (set >> partner->item[i].parcel & 1)
-            sum += need->of[partner->item[i].id];
-    return sum;
-}
-
-/* Returns whether both blocks keep to the maxima of the columns after an exchange. */
-static bool block_exchange_fits(const struct bl_block_exchange *m, const uint32_t set[2])
-{
-    for (int c = 0; c < m->needs->count; c++) {
-        const struct bl_need *need = &m->needs->each[c];
-        if (partner_sum_need(&m->own, need, ~set[0]) + partner_sum_need(&m->other, need, set[1]) > need->most ||
-            partner_sum_need(&m->other, need, ~set[1]) + partner_sum_need(&m->own, need, set[0]) > need->most)
-            return false;
-    }
-    return true;
-}
-
-int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, int64_t wish, int64_t tolerance,
-                           uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e)
-{
-    /* Both blocks together cannot keep more room than they have; a quarter of the sum each leaves some choice. */
-    int64_t half = (m->block[m->own.block].room + m->block[other].room) / 4;
-    BL_TRY(partner_fill(m, &m->other, other, e));
-    m->own.side.keep = m->other.side.keep = half < m->keep ? half : m->keep;
-    *found = bl_exchange_find(&m->exchange, &m->other.side, choices, wish, tolerance, &m->random, set, moved) &&
-             block_exchange_fits(m, set);
-    return BL_OK;
-}
-
-/* Puts the pieces of a partner back into its block, or, if they are in the set, into the other block. */
-static void partner_return(struct bl_block_exchange *m, const struct bl_exchange_partner *partner, uint32_t other,
-                           uint32_t set)
-{
-    for (size_t i = 0; i < partner->size; i++) {
-        const struct bl_exchange_item *item = &partner->item[i];
-        bool goes = set >> item->parcel & 1;
-        struct bl_exchange_block *to = &m->block[goes ? other : partner->block];
-        block_exchange_add(m, to, item->id, item->length);
-        to->max_cost = item->cost > to->max_cost ? item->cost : to->max_cost;
-        if (goes) {
-            m->block[partner->block].room += item->units;
-            to->room -= item->units;
-        }
-    }
-}
-
-/* Removes all pieces of a block, and gives its nodes back to the unused ones. */
-static void block_exchange_clear(struct bl_block_exchange *m, struct bl_exchange_block *block)
-{
-    for (uint32_t c = block->node, next; c != NONE; c = next) {
-        next = m->node[c].next;
-        m->node[c].next = m->unused;
-        m->unused = c;
-    }
-    block->node = NONE;
-    block->size = 0;
-    block->max_cost = 0;
-}
-
-void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], int64_t moved)
-{
-    struct bl_exchange_block *own = &m->block[m->own.block], *other = &m->block[m->other.block];
-    block_exchange_clear(m, own);
-    block_exchange_clear(m, other);
-    partner_return(m, &m->own, m->other.block, set[0]);
-    partner_return(m, &m->other, m->own.block, set[1]);
-    /* Rooms and the most expensive pieces were updated piece by piece; the costs move as a sum. */
-    own->cost += moved;
-    other->cost -= moved;
-}
-
-/* Shuffles each block, since the pieces that an exchange brought lie together. */
-void bl_block_exchange_write(struct bl_block_exchange *m)
-{
-    struct bl_draft *d = m->draft;
-    uint32_t to = 0;
-    for (size_t b = 0; b < d->blocks; b++) {
-        d->first[b] = to;
-        for (uint32_t c = m->block[b].node; c != NONE; c = m->node[c].next)
-            for (uint32_t i = 0; i < m->node[c].pieces; i++)
-                d->sequence[to++] = m->node[c].piece[i].id;
-        bl_random_shuffle_u32(&m->random, d->sequence + d->first[b], m->block[b].size);
-    }
 }

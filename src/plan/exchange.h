@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/cost.h"
 #include "plan/draft.h"
 #include "plan/needs.h"
 #include "plan/random.h"
@@ -18,7 +19,7 @@ enum { BL_PARCELS_MAX = 24, BL_CHOICES_MAX = 256 };
 
 /* Sequences that move together: one, or, where a block has many, a run of them. */
 struct bl_parcel {
-    int64_t cost;
+    int64_t cost[BL_COST_POINTS];
     int32_t units, sequences; /* sums are at most those of a block, which has up to BL_T_MAX steps */
 };
 
@@ -33,7 +34,7 @@ struct bl_exchange_side {
 
 /* Parcels of one side, as a set of bits, and what they amount to. */
 struct bl_choice {
-    int64_t cost;
+    int64_t cost[BL_COST_POINTS];
     int32_t units, sequences;
     uint32_t set;
 };
@@ -43,18 +44,18 @@ struct bl_exchange {
     const struct bl_exchange_side *own;
     struct bl_choice choice[2][BL_CHOICES_MAX]; /* of the own and of the other side */
     uint16_t begin[1025], by_units[BL_CHOICES_MAX];
-    int shift;
-    int64_t work; /* sets made so far */
+    int shift, points; /* points: of the costs */
+    int64_t work;      /* sets made so far */
 };
 
 /* Makes the sets of one side: all, or BL_CHOICES_MAX drawn at random. */
 void bl_exchange_begin(struct bl_exchange *x, const struct bl_exchange_side *own, struct bl_random *random);
 
-/* Looks for parcels of the other side that, exchanged for parcels of the own side, bring the cost `wish` to the own
- * side (below 0: take it away). From up to `choices` sets it takes the pair that comes nearest, or the first within
- * `tolerance`. Returns false if no pair fits. set: the parcels that leave the own side and the other side; *moved: the
- * cost that they bring to the own side. */
-bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, int64_t wish,
+/* Looks for parcels of the other side that, exchanged for parcels of the own side, bring the costs wish[points] to the
+ * own side (below 0: take them away). From up to `choices` sets it takes the pair that comes nearest, or the first
+ * within `tolerance`; the distance is the sum over the points. Returns false if no pair fits. set: the parcels that
+ * leave the own side and the other side; moved[points]: the costs that they bring to the own side. */
+bool bl_exchange_find(struct bl_exchange *x, const struct bl_exchange_side *other, int choices, const int64_t *wish,
                       int64_t tolerance, struct bl_random *random, uint32_t set[2], int64_t *moved);
 
 /* --- swaps -------------------------------------------------------------------------------------------------------- */
@@ -93,9 +94,13 @@ bool bl_trade_any(struct bl_loads *l, struct bl_load_block *a, struct bl_load_bl
 
 struct bl_exchange_block {
     uint32_t node, size; /* the first node; pieces */
+    int64_t room;        /* free units */
+};
+
+/* What a block costs at one point. */
+struct bl_exchange_cost {
     int64_t cost;
-    int64_t room;     /* free units */
-    int64_t max_cost; /* cost of its most expensive piece */
+    int64_t max_cost; /* of its most expensive piece */
     int64_t target;   /* this and the members below belong to the caller */
     uint8_t idle;
     bool is_above_target, is_in_row;
@@ -115,7 +120,7 @@ struct bl_exchange_partner {
     uint32_t block;
     struct bl_exchange_item {
         uint32_t id, length, parcel;
-        int64_t units, cost;
+        int64_t units, cost[BL_COST_POINTS];
     } * item;
     size_t capacity, size;
     struct bl_exchange_side side;
@@ -127,6 +132,7 @@ struct bl_block_exchange {
     const struct bl_limits *limits;
     const struct bl_needs *needs;    /* columns with a maximum */
     struct bl_exchange_block *block; /* [draft->blocks] */
+    struct bl_exchange_cost *at;     /* [draft->blocks][cost->points]: see bl_block_exchange_at */
     struct bl_exchange_node *node;
     uint32_t unused; /* the first node of no block */
     struct bl_exchange_partner own, other;
@@ -134,6 +140,12 @@ struct bl_block_exchange {
     struct bl_random random;
     int64_t keep; /* free units that both blocks should have after an exchange */
 };
+
+/* Returns what block b costs at point p. */
+static inline struct bl_exchange_cost *bl_block_exchange_at(const struct bl_block_exchange *m, size_t b, int p)
+{
+    return &m->at[b * (size_t)m->cost->points + (size_t)p];
+}
 
 /* Free it in any case. Errors here and below: BL_EFAIL, out of memory. */
 int bl_block_exchange_make(struct bl_block_exchange *m, struct bl_draft *d, const struct bl_cost *cost,
@@ -144,14 +156,14 @@ void bl_block_exchange_free(struct bl_block_exchange *m);
 /* Chooses the own block of the next searches, and makes its sets. */
 int bl_block_exchange_begin(struct bl_block_exchange *m, uint32_t block, struct bl_error *e);
 
-/* Looks for an exchange with another block that brings about `wish` to the own block (bl_exchange_find). *found:
+/* Looks for an exchange with another block that brings about wish[points] to the own block (bl_exchange_find). *found:
  * whether there is one within all limits. */
-int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, int64_t wish, int64_t tolerance,
-                           uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e);
+int bl_block_exchange_find(struct bl_block_exchange *m, uint32_t other, int choices, const int64_t *wish,
+                           int64_t tolerance, uint32_t set[2], int64_t *moved, bool *found, struct bl_error *e);
 
 /* Makes the exchange that was found. The sets of the own block are then out of date: call bl_block_exchange_begin
  * before the next search. */
-void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], int64_t moved);
+void bl_block_exchange_apply(struct bl_block_exchange *m, const uint32_t set[2], const int64_t *moved);
 
 /* Writes the blocks back to the draft, the sequences of each in a random order. */
 void bl_block_exchange_write(struct bl_block_exchange *m);

@@ -3,7 +3,10 @@
  * Ranks wait for the most expensive block of a step, so equal costs save training time. Each round sorts the blocks by
  * their distance from the target and tries exchanges between expensive and cheap ones (plan/exchange.h). A block with
  * a very long sequence cannot reach the level; such blocks are put into rows of equals, so that they wait for each
- * other only. */
+ * other only.
+ *
+ * Costs with several points have a level for each. A round treats one point after the other: its order decides which
+ * blocks exchange sequences, and an exchange is judged by all points. */
 #include "plan/level.h"
 
 #include <stdlib.h>
@@ -29,26 +32,44 @@ enum {
 struct levelling {
     const struct bl_level *l;
     struct bl_block_exchange m;
-    uint64_t *order;  /* [count] ascending: the leading bits of an excess, then the place in `member` */
-    uint32_t *member; /* [count] blocks of one group */
+    int points, point; /* point: that of this part of a round */
+    uint64_t *order;   /* [count] ascending: the leading bits of an excess, then the place in `member` */
+    uint32_t *member;  /* [count] blocks of one group */
     size_t count;
-    int64_t level, tolerance, least; /* least: the excess with key 0 in `order` */
-    int64_t work;                    /* at which to stop */
-    int partners, shift;             /* shift: of excesses, to 32 bits */
+    int64_t level[BL_COST_POINTS];
+    int64_t tolerance, least; /* tolerance: of one point; least: the excess with key 0 in `order` */
+    int64_t work;             /* at which to stop */
+    int partners, shift;      /* shift: of excesses, to 32 bits */
 };
 
-/* Returns by how much block b costs more than its target; negative if it costs less. */
-static int64_t level_excess(const struct levelling *v, uint32_t b)
+/* Returns what block b costs at point p. */
+static struct bl_exchange_cost *level_at(const struct levelling *v, uint32_t b, int p)
 {
-    return v->m.block[b].cost - v->m.block[b].target;
+    return bl_block_exchange_at(&v->m, b, p);
+}
+
+/* Returns by how much block b costs more than its target at point p; negative if it costs less. */
+static int64_t level_excess(const struct levelling *v, uint32_t b, int p)
+{
+    const struct bl_exchange_cost *at = level_at(v, b, p);
+    return at->cost - at->target;
 }
 
 /* The tolerance is wider below the target: a cheap block makes no rank wait, an expensive one makes all others wait.
  */
-static bool level_is_off(const struct levelling *v, uint32_t b)
+static bool level_is_off(const struct levelling *v, uint32_t b, int p)
 {
-    int64_t excess = level_excess(v, b);
+    int64_t excess = level_excess(v, b, p);
     return excess > v->tolerance || excess < -CHEAP * v->tolerance;
+}
+
+/* Sets the tolerance of a point by the level of a whole step, which is the sum over the points. */
+static void level_set_tolerance(struct levelling *v)
+{
+    int64_t level = 0;
+    for (int p = 0; p < v->points; p++)
+        level += v->level[p];
+    v->tolerance = level / TOLERANCE_PART / v->points;
 }
 
 /* --- one block -------------------------------------------------------------------------------------------------- */
@@ -79,24 +100,35 @@ static double level_square(int64_t excess)
     return (double)excess * (double)excess;
 }
 
+/* Returns the cost that should come to a block with the excess `mine` from one with the excess `its`. Two blocks on the
+ * same side of their targets share the difference equally. For opposite excesses it is the smaller of the two, so that
+ * one block reaches its target and the other does not pass its own. */
+static int64_t level_wish(int64_t mine, int64_t its)
+{
+    if ((mine > 0) == (its > 0))
+        return (its - mine) / 2;
+    return mine > 0 ? (its < -mine ? -mine : its) : (its > -mine ? -mine : its);
+}
+
 /* Exchanges sets of sequences with another block so that one of the two reaches its target, or comes as near as the
- * sets allow. An exchange is made only if the sum of the squares of both excesses falls. *gained: whether it was made.
- */
+ * sets allow. An exchange is made only if the sum of the squares of the excesses of both falls. *gained: whether it was
+ * made. */
 static int level_exchange(struct levelling *v, uint32_t own, uint32_t other, int choices, bool *gained,
                           struct bl_error *e)
 {
-    int64_t mine = level_excess(v, own), its = level_excess(v, other), moved;
-    /* Wishes of opposite excesses: the smaller of the two, so that one block reaches its target and the other does not
-     * pass its own. */
-    int64_t wish = mine > 0 ? (its < -mine ? -mine : its) : (its > -mine ? -mine : its);
+    int64_t wish[BL_COST_POINTS], moved[BL_COST_POINTS];
     uint32_t set[2];
+    double before = 0, after = 0;
     bool found;
-    /* Two blocks on the same side of their targets share the difference equally. */
-    if ((mine > 0) == (its > 0))
-        wish = (its - mine) / 2;
-    int code = bl_block_exchange_find(&v->m, other, choices, wish, v->tolerance / 2, set, &moved, &found, e);
-    *gained = !code && found &&
-              level_square(mine + moved) + level_square(its - moved) < level_square(mine) + level_square(its);
+    for (int p = 0; p < v->points; p++)
+        wish[p] = level_wish(level_excess(v, own, p), level_excess(v, other, p));
+    int code = bl_block_exchange_find(&v->m, other, choices, wish, v->tolerance * v->points / 2, set, moved, &found, e);
+    for (int p = 0; p < v->points && !code && found; p++) {
+        int64_t mine = level_excess(v, own, p), its = level_excess(v, other, p);
+        before += level_square(mine) + level_square(its);
+        after += level_square(mine + moved[p]) + level_square(its - moved[p]);
+    }
+    *gained = after < before;
     if (*gained)
         bl_block_exchange_apply(&v->m, set, moved);
     return code;
@@ -106,11 +138,12 @@ static int level_exchange(struct levelling *v, uint32_t own, uint32_t other, int
  * and from all blocks. */
 static int level_improve(struct levelling *v, uint32_t own, struct bl_error *e)
 {
+    const int p = v->point;
     bool gained = true, ever = false;
     int code = BL_OK;
-    for (int i = 0; i < v->partners && !code && level_is_off(v, own); i++) {
-        uint32_t other = level_draw_partner(v, level_excess(v, own), i % 2);
-        if (other == own || (level_excess(v, own) > 0) != (level_excess(v, own) > level_excess(v, other)))
+    for (int i = 0; i < v->partners && !code && level_is_off(v, own, p); i++) {
+        uint32_t other = level_draw_partner(v, level_excess(v, own, p), i % 2);
+        if (other == own || (level_excess(v, own, p) > 0) != (level_excess(v, own, p) > level_excess(v, other, p)))
             continue;
         /* The sets of the own block are still valid unless an exchange changed its sequences. */
         if (gained)
@@ -119,22 +152,22 @@ static int level_improve(struct levelling *v, uint32_t own, struct bl_error *e)
             code = level_exchange(v, own, other, i < 1 ? BL_CHOICES_MAX / 2 : BL_CHOICES_MAX, &gained, e);
         ever |= gained;
     }
-    v->m.block[own].idle = ever ? 0 : (uint8_t)(v->m.block[own].idle + (v->m.block[own].idle < UINT8_MAX));
+    uint8_t *idle = &level_at(v, own, p)->idle;
+    *idle = ever ? 0 : (uint8_t)(*idle + (*idle < UINT8_MAX));
     return code;
 }
 
 /* --- rounds ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the sum of the excesses, without sign, of the blocks that are off, and sets *off to their number. Blocks
- * whose most expensive sequence alone exceeds the level do not count, since no exchange brings them to it. */
-static double level_measure(const struct levelling *v, size_t *off)
+/* Returns the sum of the excesses, without sign, of the blocks that are off at point p, and adds their number to *off.
+ * Blocks whose most expensive sequence alone exceeds the level do not count, since no exchange brings them to it. */
+static double level_measure(const struct levelling *v, int p, size_t *off)
 {
     double sum = 0;
-    *off = 0;
     for (size_t i = 0; i < v->count; i++) {
         uint32_t b = v->member[i];
-        int64_t excess = level_excess(v, b);
-        if (v->m.block[b].is_above_target || !level_is_off(v, b))
+        int64_t excess = level_excess(v, b, p);
+        if (level_at(v, b, p)->is_above_target || !level_is_off(v, b, p))
             continue;
         sum += (double)(excess < 0 ? -excess : excess);
         ++*off;
@@ -142,17 +175,30 @@ static double level_measure(const struct levelling *v, size_t *off)
     return sum;
 }
 
-/* Sorts the blocks by excess, and tries exchanges for those that are off, the most expensive first. off: their number;
- * the fewer there are, the more partners each may try. */
-static int level_round(struct levelling *v, size_t off, struct bl_error *e)
+/* Returns the sum over all points. *off: the blocks that are off, counted at each point. */
+static double level_measure_all(const struct levelling *v, size_t *off)
 {
+    double sum = 0;
+    *off = 0;
+    for (int p = 0; p < v->points; p++)
+        sum += level_measure(v, p, off);
+    return sum;
+}
+
+/* Sorts the blocks by their excess at v->point, and tries exchanges for those that are off, the most expensive first.
+ * The fewer there are, the more partners each may try. */
+static int level_round(struct levelling *v, struct bl_error *e)
+{
+    const int p = v->point;
     int code = BL_OK;
+    size_t off = 0;
+    level_measure(v, p, &off);
     size_t more = v->count / (off + 1);
     v->partners = more > PARTNERS_MAX - PARTNERS ? PARTNERS_MAX : PARTNERS + (int)more;
     int64_t most = INT64_MIN;
     v->least = INT64_MAX;
     for (size_t i = 0; i < v->count; i++) {
-        int64_t excess = level_excess(v, v->member[i]);
+        int64_t excess = level_excess(v, v->member[i], p);
         v->least = excess < v->least ? excess : v->least;
         most = excess > most ? excess : most;
     }
@@ -160,35 +206,41 @@ static int level_round(struct levelling *v, size_t off, struct bl_error *e)
     for (v->shift = 0; (uint64_t)(most - v->least) >> v->shift > UINT32_MAX;)
         v->shift++;
     for (size_t i = 0; i < v->count; i++)
-        v->order[i] = (uint64_t)(level_excess(v, v->member[i]) - v->least) >> v->shift << 32 | i;
+        v->order[i] = (uint64_t)(level_excess(v, v->member[i], p) - v->least) >> v->shift << 32 | i;
     bl_sort_u64(v->order, v->count, 32);
     for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
         uint32_t b = v->member[v->order[i] & UINT32_MAX];
-        if (!v->m.block[b].is_above_target || v->m.block[b].idle < IDLE_MAX)
+        if (!level_at(v, b, p)->is_above_target || level_at(v, b, p)->idle < IDLE_MAX)
             code = level_improve(v, b, e);
     }
     return code;
 }
 
-/* Sets the target of all blocks to the mean cost of those that can reach it. A block that holds a sequence which alone
- * costs more than the level cannot, and is left out of the mean. */
-static void level_set_targets(struct levelling *v)
+/* Sets the targets of all blocks at point p to the mean cost of those that can reach it. A block that holds a sequence
+ * which alone costs more than the level cannot, and is left out of the mean. */
+static void level_set_targets_at(struct levelling *v, int p)
 {
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < v->count; i++) {
-        uint32_t b = v->member[i];
-        v->m.block[b].is_above_target = v->l->cost->block + v->m.block[b].max_cost > v->level;
-        if (v->m.block[b].is_above_target)
+        struct bl_exchange_cost *at = level_at(v, v->member[i], p);
+        at->is_above_target = v->l->cost->point[p].block + at->max_cost > v->level[p];
+        if (at->is_above_target)
             continue;
-        sum += (double)v->m.block[b].cost;
+        sum += (double)at->cost;
         count++;
     }
     if (count)
-        v->level = (int64_t)(sum / (double)count);
-    v->tolerance = v->level / TOLERANCE_PART;
+        v->level[p] = (int64_t)(sum / (double)count);
     for (size_t i = 0; i < v->count; i++)
-        v->m.block[v->member[i]].target = v->level;
+        level_at(v, v->member[i], p)->target = v->level[p];
+}
+
+static void level_set_targets(struct levelling *v)
+{
+    for (int p = 0; p < v->points; p++)
+        level_set_targets_at(v, p);
+    level_set_tolerance(v);
 }
 
 /* Runs rounds until no block is off, the work is used up, or a round gains less than 5 %. is_first: targets follow the
@@ -197,13 +249,14 @@ static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
 {
     size_t off;
     int code = BL_OK;
-    double before, now = level_measure(v, &off);
+    double before, now = level_measure_all(v, &off);
     for (int round = 0; round < ROUNDS && !code && off > 0 && v->m.exchange.work < v->work; round++) {
-        code = level_round(v, off, e);
+        for (v->point = 0; v->point < v->points && !code; v->point++)
+            code = level_round(v, e);
         if (is_first)
             level_set_targets(v);
         before = now;
-        now = level_measure(v, &off);
+        now = level_measure_all(v, &off);
         if (now > 0.95 * before && round > 0)
             break;
     }
@@ -216,12 +269,15 @@ static int level_rounds(struct levelling *v, bool is_first, struct bl_error *e)
  * in cost. The later rounds repair the costs. */
 static int level_take_room(struct levelling *v, uint32_t own, uint32_t other, struct bl_error *e)
 {
+    static const int64_t wish[BL_COST_POINTS] = {0};
+    int64_t moved[BL_COST_POINTS], level = 0;
     uint32_t set[2];
-    int64_t moved;
     bool found;
+    for (int p = 0; p < v->points; p++)
+        level += v->level[p];
     int code = bl_block_exchange_begin(&v->m, own, e);
     if (!code)
-        code = bl_block_exchange_find(&v->m, other, BL_CHOICES_MAX / 2, 0, v->level / 8, set, &moved, &found, e);
+        code = bl_block_exchange_find(&v->m, other, BL_CHOICES_MAX / 2, wish, level / 8, set, moved, &found, e);
     if (!code && found)
         bl_block_exchange_apply(&v->m, set, moved);
     return code;
@@ -253,47 +309,59 @@ static int level_share_room(struct levelling *v, struct bl_error *e)
     return code;
 }
 
-static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
+/* Finds the level at point p by water filling: every block costs at least its most expensive sequence. From the most
+ * expensive minimum down, a block whose minimum exceeds the mean of the others keeps that minimum, and the others share
+ * the remaining cost. Minima 10, 3, 2 and a sum of 18: the first keeps 10, the level is (18 - 10) / 2 = 4. */
+static void level_find(struct levelling *v, int p)
 {
-    if (!is_first) {
-        /* Lower the target of the other blocks by the deficit of the rows, evenly. */
-        double lack = 0, sum = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < v->count; i++) {
-            uint32_t b = v->member[i];
-            if (v->m.block[b].is_in_row) {
-                lack -= (double)level_excess(v, b);
-                continue;
-            }
-            sum += (double)v->m.block[b].cost;
-            count++;
-        }
-        if (count && sum > lack)
-            v->level = (int64_t)((sum - lack) / (double)count);
-        v->tolerance = v->level / TOLERANCE_PART;
-        for (size_t i = 0; i < v->count; i++)
-            if (!v->m.block[v->member[i]].is_in_row)
-                v->m.block[v->member[i]].target = v->level;
-        return level_rounds(v, false, e);
-    }
-    /* Finds the level by water filling: every block costs at least its most expensive sequence. From the most
-     * expensive minimum down, a block whose minimum exceeds the mean of the others keeps that minimum, and the others
-     * share the remaining cost. Minima 10, 3, 2 and a sum of 18: the first keeps 10, the level is (18 - 10) / 2 = 4.
-     */
     double sum = 0;
     for (size_t i = 0; i < v->count; i++) {
-        const struct bl_exchange_block *b = &v->m.block[v->member[i]];
-        sum += (double)b->cost;
-        v->order[i] = (uint64_t)(v->l->cost->block + b->max_cost);
+        const struct bl_exchange_cost *at = level_at(v, v->member[i], p);
+        sum += (double)at->cost;
+        v->order[i] = (uint64_t)(v->l->cost->point[p].block + at->max_cost);
     }
     bl_sort_u64(v->order, v->count, 0);
     size_t left = v->count;
     while (left > 1 && (double)v->order[left - 1] * (double)left > sum)
         sum -= (double)v->order[--left];
-    v->level = (int64_t)(sum / (double)left);
-    level_set_targets(v);
-    BL_TRY(level_share_room(v, e));
-    return level_rounds(v, true, e);
+    v->level[p] = (int64_t)(sum / (double)left);
+}
+
+/* Lowers the target at point p of the blocks that are in no row by the deficit of the rows, evenly. */
+static void level_lower(struct levelling *v, int p)
+{
+    double lack = 0, sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++) {
+        uint32_t b = v->member[i];
+        if (level_at(v, b, p)->is_in_row) {
+            lack -= (double)level_excess(v, b, p);
+            continue;
+        }
+        sum += (double)level_at(v, b, p)->cost;
+        count++;
+    }
+    if (count && sum > lack)
+        v->level[p] = (int64_t)((sum - lack) / (double)count);
+    for (size_t i = 0; i < v->count; i++)
+        if (!level_at(v, v->member[i], p)->is_in_row)
+            level_at(v, v->member[i], p)->target = v->level[p];
+}
+
+static int level_group(struct levelling *v, bool is_first, struct bl_error *e)
+{
+    for (int p = 0; p < v->points; p++) {
+        if (is_first)
+            level_find(v, p);
+        else
+            level_lower(v, p);
+    }
+    level_set_tolerance(v);
+    if (is_first) {
+        level_set_targets(v);
+        BL_TRY(level_share_room(v, e));
+    }
+    return level_rounds(v, is_first, e);
 }
 
 /* Returns the group of a block, which all its sequences share. */
@@ -322,45 +390,59 @@ static int level_groups(struct levelling *v, bool is_first, struct bl_error *e)
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Sorts the blocks that are not empty into `order` by the leading 32 bits of their costs. Returns their number. */
-static size_t level_sort_all(struct levelling *v)
+/* Returns whether block b is in a row, of any point. */
+static bool level_is_in_row(const struct levelling *v, uint32_t b)
 {
-    size_t full = 0;
+    bool any = false;
+    for (int p = 0; p < v->points; p++)
+        any |= level_at(v, b, p)->is_in_row;
+    return any;
+}
+
+/* Sorts the blocks that are neither empty nor in a row into `order`, by the leading 32 bits of their costs at point p.
+ * Returns their number. */
+static size_t level_sort_all(struct levelling *v, int p)
+{
+    size_t full = 0, count = 0;
     uint64_t most = 0;
     for (; full < v->m.draft->blocks && v->m.block[full].size; full++)
-        most |= (uint64_t)v->m.block[full].cost;
+        most |= (uint64_t)level_at(v, (uint32_t)full, p)->cost;
     for (v->shift = 0; most >> v->shift > UINT32_MAX;)
         v->shift++;
     for (size_t b = 0; b < full; b++)
-        v->order[b] = (uint64_t)v->m.block[b].cost >> v->shift << 32 | b;
-    bl_sort_u64(v->order, full, 32);
-    return full;
+        if (!level_is_in_row(v, (uint32_t)b))
+            v->order[count++] = (uint64_t)level_at(v, (uint32_t)b, p)->cost >> v->shift << 32 | b;
+    bl_sort_u64(v->order, count, 32);
+    return count;
 }
 
-/* Cuts the blocks above their targets into rows of `row` blocks, from the most expensive on, and sets the targets of a
- * row to the cost of its most expensive block. Blocks of a step of training then cost alike, and no rank waits
- * although they cost more than the mean. Returns whether there are any rows. */
-static bool level_set_rows(struct levelling *v)
+/* Cuts the blocks above their targets at point p into rows of `row` blocks, from the most expensive on, and sets the
+ * targets of a row to the cost of its most expensive block. Blocks of a step of training then cost alike, and no rank
+ * waits although they cost more than the mean. A block is in one row, of the first point that puts it into one. Returns
+ * whether there are any rows. */
+static bool level_set_rows(struct levelling *v, int p)
 {
-    size_t left = level_sort_all(v), row = v->l->row;
+    size_t left = level_sort_all(v, p), row = v->l->row;
     bool any = false;
     while (row > 1 && left >= row) {
-        uint32_t first = v->order[left - 1] & UINT32_MAX;
-        int64_t most = v->m.block[first].cost, level = v->m.block[first].target;
-        if (most <= level + CHEAP * (level / TOLERANCE_PART))
+        const struct bl_exchange_cost *first = level_at(v, v->order[left - 1] & UINT32_MAX, p);
+        int64_t most = first->cost, level = first->target, step = 0;
+        for (int k = 0; k < v->points; k++)
+            step += level_at(v, v->order[left - 1] & UINT32_MAX, k)->target;
+        if (most <= level + CHEAP * (step / TOLERANCE_PART / v->points))
             break;
         for (size_t i = left - row; i < left; i++) {
-            uint32_t b = v->order[i] & UINT32_MAX;
-            int64_t raised = v->m.block[b].cost + level / RAISE_PART;
-            v->m.block[b].target = raised < most ? raised : most;
-            v->m.block[b].is_above_target = false;
-            v->m.block[b].is_in_row = true;
+            struct bl_exchange_cost *at = level_at(v, v->order[i] & UINT32_MAX, p);
+            int64_t raised = at->cost + level / RAISE_PART;
+            at->target = raised < most ? raised : most;
+            at->is_above_target = false;
+            at->is_in_row = true;
         }
         left -= row;
         any = true;
     }
     for (size_t i = 0; i < left; i++)
-        v->m.block[v->order[i] & UINT32_MAX].is_above_target = false;
+        level_at(v, v->order[i] & UINT32_MAX, p)->is_above_target = false;
     return any;
 }
 
@@ -371,6 +453,7 @@ int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_
     if (!v)
         return bl_error_memory(e);
     v->l = level;
+    v->points = level->cost->points;
     v->order = malloc((d->blocks + 1) * sizeof *v->order);
     v->member = malloc((d->blocks + 1) * sizeof *v->member);
     int code = bl_block_exchange_make(&v->m, d, level->cost, level->limits, level->needs, level->seed, e);
@@ -378,7 +461,10 @@ int bl_level_blocks(struct bl_draft *d, const struct bl_level *level, struct bl_
         code = bl_error_memory(e);
     if (!code)
         code = level_groups(v, true, e);
-    if (!code && level_set_rows(v))
+    bool any = false;
+    for (int p = 0; p < v->points && !code; p++)
+        any |= level_set_rows(v, p);
+    if (any)
         code = level_groups(v, false, e);
     if (!code)
         bl_block_exchange_write(&v->m);

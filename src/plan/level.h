@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/cost.h"
 #include "plan/draft.h"
 #include "plan/needs.h"
 #include "plan/random.h"

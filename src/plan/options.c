@@ -6,7 +6,6 @@
  *
  *     -T 30s                 T = -30000, until the rate of the steps is known
  *     -T longest             T = 0
- *     --cost 1,0.0001        alpha = 1, beta = 0.0001, column = NULL
  *     --max-column images=8  a column with name = "images" and max = 8; its values come from the table */
 #include "plan/options.h"
 
@@ -18,6 +17,7 @@
 #include <float.h>
 
 #include "base/text.h"
+#include "plan/cost.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 
@@ -160,35 +160,6 @@ static const struct bl_option_type limit = {"N|SECONDSs", limit_parse, limit_for
 static const struct bl_option_type overlap = {"N|SECONDSs", overlap_parse, overlap_format,
                                               "a number of steps from 0 to 2147483646, or seconds such as 0.5s"};
 
-/* Parses "ALPHA,BETA", or the name of a column: every text that does not begin with a number and a comma is a name. A
- * name points into text, which the caller keeps. */
-static bool cost_parse(const struct bl_option *option, const char *text, void *value)
-{
-    struct bl_plan_cost *cost = value;
-    char *end = NULL;
-    (void)option;
-    *cost = (struct bl_plan_cost){.column = text};
-    double alpha = strtod(text, &end);
-    /* A name may begin with a digit, such as "2d_cost", so only a number and a comma make a pair. */
-    if (end == text || *end != ',')
-        return *text != '\0';
-    const char *second = end + 1;
-    double beta = strtod(second, &end);
-    *cost = (struct bl_plan_cost){alpha, beta, NULL};
-    return end != second && !*end && alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta) && alpha + beta > 0;
-}
-
-/* Formats a cost; 17 digits reproduce a double exactly. A cost that is not given has no text. */
-static void cost_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
-{
-    const struct bl_plan_cost *cost = value;
-    (void)option;
-    if (cost->column)
-        bl_buffer_text(out, cost->column);
-    else if (cost->alpha > 0 || cost->beta > 0)
-        bl_buffer_printf(out, "%.17g,%.17g", cost->alpha, cost->beta);
-}
-
 /* Parses the "COLUMN=MAX" that ends at `end`. The last = separates the two, as a name may contain one. */
 static bool plan_parse_column(const char *text, const char *end, struct bl_plan_column *column)
 {
@@ -322,10 +293,6 @@ static const struct bl_option_type capacity = {
     "NAME=N|auto", capacity_parse, capacity_format,
     "the name of a field, = and a number of steps from 1 to 2147483647 or \"auto\", such as text=512; for 8 fields at "
     "most"};
-static const struct bl_option_type cost = {
-    "ALPHA,BETA|COLUMN", cost_parse, cost_format,
-    "two numbers of at least 0, not both 0, such as 1,0.0001, or the name of a column"};
-
 /* The order of the entries is that of --help. -T comes first, so that bl_plan_option_table_rest can leave it out.
  * `only` names the options under which an entry has a meaning. */
 const struct bl_option bl_plan_option_table[] = {
@@ -364,9 +331,10 @@ const struct bl_option bl_plan_option_table[] = {
                      "blocks, drop the emptiest",
                      .initial = "spread", .only = "world-size/batch-size"),
     /* Neither a cost nor a column has a default, so both numbers 0 and no name mean that --cost is not given. */
-    BL_OPTION_CUSTOM("cost", &cost, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
+    BL_OPTION_CUSTOM("cost", &bl_cost_option_type, struct bl_plan_cost, struct bl_plan_options, cost, BL_AFFECTS_PLAN,
                      "what a block costs: ALPHA for each step and BETA for each squared step of a sequence, or the sum "
-                     "of a column; ranks that wait for each other then cost the same",
+                     "of a column; ranks that wait for each other then cost the same, with costs of fields at a point "
+                     "for each field",
                      .only = "world-size/batch-size"),
     BL_OPTION_INT("accumulate", struct bl_plan_options, accumulate, BL_AFFECTS_PLAN,
                   "batches of a rank in one optimizer step: the number of blocks becomes a multiple of them, too",
@@ -462,8 +430,8 @@ int bl_plan_options_resolve(struct bl_plan_options *o, int64_t num, int64_t den,
 /* The most ranks, and the most blocks of a batch: with 2^14 for accumulate, the product of the three fits 64 bits. */
 #define RANKS_MAX 16777216
 
-/* Checks that --balance and --cost go together, and that a column of costs has values, which means that a table with
- * this column was read. BL_EUSAGE. */
+/* Checks that --balance and --cost go together, that a column of costs has values, which means that a table with this
+ * column was read, and that fields with a cost exist. BL_EUSAGE. */
 static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_error *e)
 {
     bool is_given = bl_plan_cost_is_given(&o->cost);
@@ -473,7 +441,7 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
         return bl_error_set(e, BL_EUSAGE, "--balance quadratic is --cost 0,1: give one of them");
     if (o->cost.column && !o->column)
         return bl_error_set(e, BL_EUSAGE, "--cost %s needs a table with this column", o->cost.column);
-    return BL_OK;
+    return bl_cost_check_fields(&o->cost, &o->max_column, e);
 }
 
 /* Checks the names, maxima and values of --max-column. Values are numbers of at least 0, which bl_needs_make checks

@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/balance.h"
+#include "plan/cost.h"
 #include "plan/draft.h"
-#include "plan/needs.h"
 #include "plan/plan.h"
 #include "base/error.h"
 #include "plan/limits.h"
@@ -20,24 +21,6 @@
 /* --- ranks -------------------------------------------------------------------------------------------------------- */
 
 /* Every rank must have the same number of whole batches, so the number of blocks is a multiple of those of one step. */
-
-/* The ranks of a training. A step has world_size * batch_size blocks: rank r has its block r and every world_size-th
- * after it. The ranks wait for each other after `steps` steps, when each has worked on batch_size * steps blocks. */
-struct bl_ranks {
-    size_t world_size, batch_size, steps; /* each at least 1 */
-};
-
-/* Returns the number of blocks of one rank between two synchronization points. */
-static inline size_t bl_ranks_turn(const struct bl_ranks *r)
-{
-    return r->batch_size * r->steps;
-}
-
-/* Returns the number of blocks of all ranks between two synchronization points, which are called a wait. */
-static inline size_t bl_ranks_wait(const struct bl_ranks *r)
-{
-    return r->world_size * bl_ranks_turn(r);
-}
 
 /* The number of blocks that is wanted, where fewer would be enough. */
 struct bl_wanted {
@@ -64,15 +47,6 @@ int bl_ranks_pad(struct bl_draft *d, size_t multiple, size_t min_blocks, struct 
  * BL_EUSAGE: no block would be left. */
 int bl_ranks_drop(struct bl_draft *d, size_t multiple, const int64_t *length, struct bl_error *e);
 
-/* --- balance ------------------------------------------------------------------------------------------------------ */
-
-/* The balance of the ranks follows from which blocks they work on at the same time. */
-
-/* A block in a table that is ordered. cost: in units of struct bl_cost; entry: as bl_draft_entry makes it. */
-struct bl_costed {
-    int64_t cost, entry;
-};
-
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
 /* The order of the blocks is the last step from a draft to the tables of a plan. */
@@ -90,19 +64,9 @@ struct bl_order {
  * after errors. BL_EFAIL: out of memory. */
 int bl_order_apply(struct bl_plan *plan, struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
 
-/* Sets *lost to the imbalance of the draft's blocks in random order. The draft stays unchanged. BL_EFAIL: out of
- * memory. */
-int bl_order_lost(double *lost, const struct bl_draft *d, const struct bl_order *order, struct bl_error *e);
-
-/* --- mix of costs ------------------------------------------------------------------------------------------------- */
-
-/* How far the waits of a plan are from fair samples of all blocks. An order that puts blocks of equal cost together
- * loses little, and the training then sees long sequences at one time and short ones at another. */
-
-/* Sets highest, apart, apart_drawn and neighbours of *balance. block: in the order of the plan; sequence: the pieces
- * that the entries refer to; seed: of the order that is compared. BL_EFAIL: out of memory. */
-int bl_mix_measure(struct bl_plan_balance *balance, const struct bl_costed *block, size_t blocks,
-                   const uint32_t *sequence, const struct bl_cost *cost, const struct bl_ranks *ranks, uint64_t seed,
-                   struct bl_error *e);
+/* Sets balance->lost_before, and that of each point, to the imbalance of the draft's blocks in random order. The draft
+ * stays unchanged. BL_EFAIL: out of memory. */
+int bl_order_lost(struct bl_plan_balance *balance, const struct bl_draft *d, const struct bl_order *order,
+                  struct bl_error *e);
 
 #endif

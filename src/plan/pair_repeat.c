@@ -312,8 +312,10 @@ static double loss_find(const struct loss *l, size_t waits, double ranks, double
     return most;
 }
 
-int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost *cost, const struct bl_ranks *ranks,
-                  const struct bl_plan_options *options, int64_t T, struct bl_error *e)
+/* Sets *lost to what all plans lose at least at point p, and *paid to the sum over the waits of the mean cost of a
+ * rank. Both are costs. BL_EFAIL: out of memory. */
+static int loss_bound_at(double *lost, double *paid, const struct bl_draft *d, const struct bl_cost *cost, int p,
+                         const struct bl_ranks *ranks, int64_t max_sequences, struct bl_error *e)
 {
     /* Blocks after the last whole wait are left out of the bound, as nobody waits there. */
     size_t wait = bl_ranks_wait(ranks), waits = d->blocks / wait, cells = waits * ranks->world_size;
@@ -321,18 +323,21 @@ int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost 
     struct loss l = {.by_cost = malloc(most * sizeof *l.by_cost),
                      .by_density = malloc((most + 1) * sizeof *l.by_density)};
     int code = l.by_cost && l.by_density ? BL_OK : bl_error_memory(e);
-    *bound = 0;
+    *lost = *paid = 0;
     if (code || waits == 0)
         goto out;
-    for (size_t p = 0; p < d->pieces; p++)
-        l.cost += (double)bl_cost_piece(cost, d->sequence[p]);
+    for (size_t i = 0; i < d->pieces; i++)
+        l.cost += (double)bl_cost_piece(cost, p, d->sequence[i]);
     /* A cell is what one rank works on in one wait. At most `cells` pieces cost the mean cell or more, and these are
      * kept one by one. The others are replaced by one piece of the highest density among them, which can only raise
      * m(k). */
     double rest = 0, density = 0, least = l.cost / (double)cells;
-    for (size_t p = 0; p < d->pieces; p++) {
-        const struct loss_piece piece = {(double)bl_cost_piece(cost, d->sequence[p]),
-                                         (double)cost->pieces->lengths.length[d->sequence[p]]};
+    for (size_t i = 0; i < d->pieces; i++) {
+        uint32_t id = d->sequence[i];
+        const struct loss_piece piece = {(double)bl_cost_piece(cost, p, id),
+                                         bl_cost_steps(cost, p, cost->pieces->lengths.length[id], id)};
+        if (!(piece.steps > 0))
+            continue; /* it has no own steps */
         if (piece.cost >= least && l.count < most) {
             l.by_cost[l.count] = l.by_density[l.count] = piece;
             l.count++;
@@ -344,13 +349,28 @@ int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost 
     l.by_density[l.count] = (struct loss_piece){rest, density > 0 ? rest / density : 1};
     qsort(l.by_cost, l.count, sizeof *l.by_cost, loss_compare_cost);
     qsort(l.by_density, l.count + 1, sizeof *l.by_density, loss_compare_density);
-    double lost = loss_find(&l, waits, (double)ranks->world_size, (double)T * (double)wait,
-                            (double)options->max_sequences * (double)wait);
-    double paid = /* sum over the waits of the mean cost of a rank */
-        (double)cost->block * (double)bl_ranks_turn(ranks) * (double)waits + l.cost / (double)ranks->world_size;
-    *bound = paid > 0 ? lost / paid : 0;
+    *lost = loss_find(&l, waits, (double)ranks->world_size, (double)cost->point[p].most * (double)wait,
+                      (double)max_sequences * (double)wait);
+    *paid = (double)cost->point[p].block * (double)bl_ranks_turn(ranks) * (double)waits +
+            l.cost / (double)ranks->world_size;
 out:
     free(l.by_cost);
     free(l.by_density);
     return code;
+}
+
+/* A step loses the sum of what it loses at each point, so the bounds of the points add up. */
+int bl_loss_bound(struct bl_plan_balance *balance, const struct bl_draft *d, const struct bl_cost *cost,
+                  const struct bl_ranks *ranks, int64_t max_sequences, struct bl_error *e)
+{
+    double lost = 0, paid = 0;
+    for (int p = 0; p < cost->points; p++) {
+        double l, m;
+        BL_TRY(loss_bound_at(&l, &m, d, cost, p, ranks, max_sequences, e));
+        balance->point[p].bound = m > 0 ? l / m : 0;
+        lost += l;
+        paid += m;
+    }
+    balance->bound = paid > 0 ? lost / paid : 0;
+    return BL_OK;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "plan/cost.h"
 #include "plan/draft.h"
 #include "plan/limits.h"
 #include "plan/needs.h"
@@ -121,9 +122,9 @@ int bl_pair_repeat_measure(struct bl_pair_repeat *pair_repeat, const struct bl_p
 
 /* The imbalance that no plan avoids: one expensive sequence may keep all other ranks waiting. */
 
-/* Sets *bound to an imbalance that every plan of these pieces into as many blocks has at least, as `lost` of struct
- * bl_plan_balance; 0 if nothing is proven. T: steps of a block. BL_EFAIL: out of memory. */
-int bl_loss_bound(double *bound, const struct bl_draft *d, const struct bl_cost *cost, const struct bl_ranks *ranks,
-                  const struct bl_plan_options *options, int64_t T, struct bl_error *e);
+/* Sets balance->bound, and that of each point, to an imbalance that every plan of these pieces into as many blocks has
+ * at least; 0 if nothing is proven. max_sequences: of a block. BL_EFAIL: out of memory. */
+int bl_loss_bound(struct bl_plan_balance *balance, const struct bl_draft *d, const struct bl_cost *cost,
+                  const struct bl_ranks *ranks, int64_t max_sequences, struct bl_error *e);
 
 #endif

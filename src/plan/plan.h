@@ -45,16 +45,27 @@ enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 #define BL_EFFORT_MAX 1000000
 #define BL_ACCUMULATE_MAX 16384
 
+#define BL_PLAN_OWN_NAME_SIZE 48 /* bytes of the name of a field with steps of its own, with its NUL */
+#define BL_COST_POINTS 4         /* fields with a cost of their own */
+
 /* The cost of a block: alpha for each of its T steps and beta for each squared step of its sequences; or the sum of a
- * column of the table over its sequences. All zero: not given. */
+ * column of the table over its sequences. All zero: not given. Costs of fields instead say what a block costs at
+ * several points of a step of training, at each of which the ranks wait for each other: by the steps of the fields with
+ * steps of their own, and, for at most one name that is no such field, by the common steps. */
 struct bl_plan_cost {
     double alpha, beta;
     const char *column;
+    struct bl_plan_cost_field {
+        char name[BL_PLAN_OWN_NAME_SIZE];
+        double alpha, beta;
+    } field[BL_COST_POINTS];
+    int fields; /* 0: the cost is one of the other two */
 };
 
 static inline bool bl_plan_cost_is_given(const struct bl_plan_cost *cost)
 {
-    return cost->column || !(cost->alpha == 0 && cost->beta == 0); /* a NaN counts as given, so that it is refused */
+    /* A NaN counts as given, so that it is refused. */
+    return cost->fields || cost->column || !(cost->alpha == 0 && cost->beta == 0);
 }
 
 #define BL_PLAN_COLUMNS_MAX 8
@@ -73,7 +84,6 @@ struct bl_plan_columns {
 };
 
 #define BL_PLAN_OWN_SUFFIX ".length" /* of the column of a field with steps of its own */
-#define BL_PLAN_OWN_NAME_SIZE 48     /* bytes of the name of such a field, with its NUL */
 
 /* Returns the bytes of the field's name in the name of its column. */
 static inline int bl_plan_column_field_size(const struct bl_plan_column *column)
@@ -138,6 +148,12 @@ struct bl_plan_balance {
                            by the cost of their sequences */
     double apart_drawn; /* `apart` of waits that are drawn at random from the same blocks */
     double neighbours;  /* correlation of the costs of each block and the next */
+    /* With costs of several fields, the members above are about the sums over the fields, and these about each: */
+    int points; /* 0: there is one cost */
+    struct bl_plan_point {
+        char name[BL_PLAN_OWN_NAME_SIZE];
+        double lost, lost_before, bound;
+    } point[BL_COST_POINTS];
 };
 
 /* A plan as tables. The caller of bl_plan_make owns it and frees it with bl_plan_free. Steps count as int64_t. */

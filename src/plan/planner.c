@@ -2,7 +2,7 @@
  * their groups (fill.c), a proven bound (histogram.c), and what the fill prepares (fill.c, search_vector.c): mostly
  * patterns (search*.c), or blocks under several maxima (pool_fill.c). For every seed the fill drafts blocks (draft.c)
  * and draws which sequences share them (drawing.c, exchange.c); their number is adapted to the ranks (order.c), their
- * costs are levelled (level.c), and they are ordered and dealt to the ranks (order.c).
+ * costs (cost.c) are levelled (level.c), and they are ordered and dealt to the ranks (order.c, balance.c).
  *
  * A command with several epochs calls bl_planner_make once and bl_planner_draw for each epoch, so the search, which may
  * take seconds, is not repeated. */
@@ -224,9 +224,10 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     counts->dropped = p->pieces.dropped;
     counts->repeated = p->pieces.repeated;
     counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
-    code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
-    if (!code && !bl_strategies[options->strategy]->is_kept) /* a store has no maxima */
+    if (!bl_strategies[options->strategy]->is_kept) /* a store has no maxima */
         code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
+    if (!code)
+        code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
     if (!code)
         code = planner_fill(p, e);
 out:
@@ -411,8 +412,11 @@ static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_
     struct bl_plan_balance *balance = &plan->balance;
     balance->is_measured = order.ranks.world_size > 1;
     if (balance->is_measured) {
-        BL_TRY(bl_loss_bound(&balance->bound, d, &p->cost, &order.ranks, &p->options, plan->T, e));
-        BL_TRY(bl_order_lost(&balance->lost_before, d, &order, e));
+        balance->points = p->options.cost.fields > 1 ? p->cost.points : 0;
+        for (int i = 0; i < balance->points; i++)
+            memcpy(balance->point[i].name, p->cost.point[i].name, sizeof balance->point[i].name);
+        BL_TRY(bl_loss_bound(balance, d, &p->cost, &order.ranks, p->options.max_sequences, e));
+        BL_TRY(bl_order_lost(balance, d, &order, e));
     }
     return planner_is_balanced(p) && planner_has_fill(p) ? bl_level_blocks(d, &level, e) : BL_OK;
 }

@@ -7,6 +7,7 @@
 #define BL_PLANNER_H
 
 #include "plan/pair_repeat.h"
+#include "plan/cost.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
 #include "plan/plan.h"

@@ -223,6 +223,11 @@ static void plan_append_ranks(const struct bl_report *r, struct bl_buffer *out)
     /* The bound holds for any order of the blocks: no order has a lower imbalance. */
     if (b->is_measured) {
         bl_page_fact(out, "imbalance of costs", "%.2f %% (proven minimum: %.2f %%)", 100 * b->lost, 100 * b->bound);
+        struct bl_buffer points = {0};
+        bl_plan_info_points_describe(b, false, &points);
+        if (points.size && !points.failed)
+            bl_page_fact(out, "imbalance by field", "%s", points.data);
+        bl_buffer_free(&points);
         bl_page_fact(out, "imbalance in random order", "%.2f %%", 100 * b->lost_before);
         bl_page_fact(out, "most expensive block", "%.3f times the mean cost", b->highest);
         bl_page_fact(out, "KS distance of a step's costs", "%.3f (in random order: %.3f)", b->apart, b->apart_drawn);

@@ -146,6 +146,9 @@ int bl_packing_compare_stdin(const struct bl_packing *p, const struct bl_buffer 
 /* Checks that the columns of the inputs can be joined and grouped by, and do not have names of tensors. BL_EUSAGE. */
 int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_error *e);
 
+/* Checks that the fields with a cost exist, if the options decide which fields there are. BL_EUSAGE. */
+int bl_packing_check_cost(const struct bl_packing_request *request, struct bl_error *e);
+
 /* Checks that no column of the table of attributes has the name of a tensor in the shards. BL_EUSAGE. */
 int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e);
 

@@ -23,6 +23,7 @@
 #include "kind/media/module.h"
 #include "run/machine.h"
 #include "plan/capacity.h"
+#include "plan/cost.h"
 #include "run/bucketing.h"
 #include "run/shards.h"
 #include "scan/extend.h"
@@ -357,9 +358,10 @@ static int packing_set_capacities(struct bl_packing *p, struct bl_error *e)
         snprintf(field->name, sizeof field->name, "%s", own->field[f].name);
     }
     /* A process that only plans may not know the sources; then the user's capacities name the fields. */
-    if (!own && p->request.plan_only)
-        return BL_OK;
-    return bl_plan_capacity_complete(&p->request.plan_options->capacity, &fields, e);
+    struct bl_plan_options *o = p->request.plan_options;
+    if (own || !p->request.plan_only)
+        BL_TRY(bl_plan_capacity_complete(&o->capacity, &fields, e));
+    return bl_cost_check_fields(&o->cost, &o->capacity, e);
 }
 
 int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request *request, struct bl_error *e)

@@ -284,6 +284,19 @@ static int attribute_add(struct bl_format *format, const char *name, enum bl_dty
     return BL_OK;
 }
 
+/* Fields that depend on files are not known yet; the check is repeated when they are. */
+int bl_packing_check_cost(const struct bl_packing_request *request, struct bl_error *e)
+{
+    const struct bl_input_set *inputs = request->inputs;
+    const struct bl_kind_env env = {.cancel = request->cancel, .simd = bl_simd_best(), .isolation = inputs->isolation};
+    struct bl_format format = {0};
+    struct bl_error undecided = {0};
+    if (!request->plan_options || !request->plan_options->cost.fields || !inputs->kind ||
+        inputs->kind->read->fields(inputs->kind_config, &env, NULL, &format.fields, &undecided) != BL_OK)
+        return BL_OK;
+    return bl_format_check_cost(&format, &request->plan_options->cost, e);
+}
+
 /* Fields that depend on files are not known yet; bl_format_check repeats the check. */
 int bl_packing_check_attributes(const struct bl_packing_request *request, struct bl_error *e)
 {
@@ -560,6 +573,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     BL_TRY(format_set_encoding(p, e));
     BL_TRY(p->request.view ? bl_packing_view_attributes(p, e) : attributes_set(p, e));
     BL_TRY(bl_format_check_overlap(&p->format, p->plan.overlap, e));
+    BL_TRY(p->request.view ? BL_OK : bl_format_check_cost(&p->format, &p->request.plan_options->cost, e));
     BL_TRY(bl_plan_digest(&p->plan, p->table.length, p->format.plan_digest, e));
     return bl_layout_divide(&p->format, p->request.options->shard_size, e);
 }

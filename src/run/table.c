@@ -575,6 +575,7 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
         bl_plan_columns_wanted(request->options->group_by, request->plan_options);
     const struct bl_kind *kind = request->inputs->kind;
     BL_TRY(bl_extend_check(request->subset, kind ? kind->name : NULL, e));
+    BL_TRY(bl_packing_check_cost(request, e));
     if (request->sequences)
         BL_TRY(table_check_own(request, e));
     if (request->sequences)

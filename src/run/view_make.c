@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "run/plan.h"
 #include "plan/capacity.h"
+#include "plan/cost.h"
 #include "plan/fill.h"
 #include "plan/strategy.h"
 #include "run/heartbeat.h"
@@ -125,7 +126,9 @@ static int own_lengths_set(struct bl_view_job *job, struct bl_error *e)
         for (size_t row = 0; row < job->table.count; row++)
             job->own_length[k][row] = job->table.length[row] ? bl_places_own(&job->places, (int64_t)row, k).length : 0;
     }
-    return bl_plan_capacity_complete(&job->request->options->capacity, &job->own, e);
+    struct bl_plan_options *o = job->request->options;
+    BL_TRY(bl_plan_capacity_complete(&o->capacity, &job->own, e));
+    return bl_cost_check_fields(&o->cost, &o->capacity, e);
 }
 
 /* Reads the table of all sources and finds where each sequence is stored. */
@@ -158,6 +161,8 @@ static int sequences_read(struct bl_view_job *job, struct bl_error *e)
             "--overlap needs sequences that are stored from their first step on, but some sources store clips");
     if (!code)
         code = bl_format_check_overlap(&m->format, r->options->overlap, e);
+    if (!code)
+        code = bl_format_check_cost(&m->format, &r->options->cost, e);
     struct bl_sequences *t = &job->table;
     /* A length of 0 leaves out the sequences that belong to the views of other levels. */
     for (size_t row = 0; row < t->count && !code && view_is_level(r); row++) {

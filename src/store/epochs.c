@@ -220,6 +220,7 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     const char *limit = bl_manifest_option(&a->dataset.manifest, "max-sequences");
     if (bl_text_to_int(limit, strlen(limit), 1, o->max_sequences, &most))
         o->max_sequences = most; /* with --sequence-slots, S may be more */
+    BL_TRY(bl_format_check_cost(&a->dataset.manifest.format, &o->cost, e));
     BL_TRY(bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e));
     for (int f = 0; f < a->stored.own.count; f++) {
         const struct bl_plan_own_field *field = &a->stored.own.field[f];

@@ -141,6 +141,20 @@ int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, str
                         "\" which steps are repeated: rename the field or column of this name");
 }
 
+int bl_format_check_cost(const struct bl_format *format, const struct bl_plan_cost *cost, struct bl_error *e)
+{
+    for (int i = 0; i < cost->fields; i++) {
+        bool found = strcmp(cost->field[i].name, "T") == 0;
+        for (int f = 0; f < format->fields.count; f++)
+            found |= strcmp(cost->field[i].name, format->fields.field[f].name) == 0;
+        if (!found)
+            return bl_error_set(e, BL_EUSAGE,
+                                "--cost: there is no field \"%s\" (T stands for the steps that fields have in common)",
+                                cost->field[i].name);
+    }
+    return BL_OK;
+}
+
 /* Returns true if the name of a tensor of field f is too long, or if another field has the name. */
 static bool format_tensor_name_is_taken(const struct bl_format *format, int f, bool offsets)
 {

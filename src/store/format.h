@@ -17,6 +17,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "kind/row.h"
+#include "plan/plan.h"
 #include "store/encoding.h"
 #include "store/safetensors.h"
 
@@ -91,6 +92,9 @@ int bl_format_set_S(struct bl_format *format, int64_t most, int64_t slots, struc
 
 /* Checks that no tensor is called BL_REPEATED_NAME if overlap is not 0. BL_EUSAGE: one is. */
 int bl_format_check_overlap(const struct bl_format *format, int64_t overlap, struct bl_error *e);
+
+/* Checks that each field with a cost is a field of the format, or T. BL_EUSAGE. */
+int bl_format_check_cost(const struct bl_format *format, const struct bl_plan_cost *cost, struct bl_error *e);
 
 /* Returns true if `source` has the fields of `view`: in the same order, with the same names, types, shapes and kinds of
  * encoding. A field with steps of its own may be missing in the source, or have another place. map: [view's fields] the

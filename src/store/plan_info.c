@@ -147,6 +147,16 @@ void bl_plan_info_column_describe(const struct bl_plan_info_column *column, stru
                      column->is_field ? " steps" : "", 100 * column->filled.mean);
 }
 
+void bl_plan_info_points_describe(const struct bl_plan_balance *b, bool is_idle, struct bl_buffer *out)
+{
+    for (int p = 0; p < b->points; p++) {
+        const struct bl_plan_point *point = &b->point[p];
+        bl_buffer_printf(out, "%s%s %.2f %% (minimum: %.2f %%)", p ? ", " : "", point->name,
+                         100 * point->lost / (is_idle ? 1 + point->lost : 1),
+                         100 * point->bound / (is_idle ? 1 + point->bound : 1));
+    }
+}
+
 void bl_plan_info_own(const struct bl_plan_info *plan_info, struct bl_plan_own *own)
 {
     own->count = 0;
@@ -223,6 +233,24 @@ static const struct {
 /* Number of entries in balance_members. */
 #define BALANCE_MEMBERS (sizeof balance_members / sizeof *balance_members)
 
+/* Adds the balance at each point, if there are several. */
+static void plan_info_points_to_json(const struct bl_plan_balance *b, json_t **object)
+{
+    json_t *list = json_array();
+    for (int p = 0; p < b->points; p++) {
+        json_t *one = json_object();
+        bl_jansson_set(&one, "field", bl_jansson_escaped(b->point[p].name));
+        bl_jansson_set(&one, "imbalance", json_real(b->point[p].lost));
+        bl_jansson_set(&one, "imbalance_before", json_real(b->point[p].lost_before));
+        bl_jansson_set(&one, "imbalance_bound", json_real(b->point[p].bound));
+        bl_jansson_push(&list, one);
+    }
+    if (b->points)
+        bl_jansson_set(object, "imbalance_by_field", list);
+    else
+        json_decref(list);
+}
+
 /* Adds the columns with a maximum, or the fields with steps of their own, if there are any. */
 static void plan_info_columns_to_json(const struct bl_plan_info *w, bool fields, json_t **object)
 {
@@ -293,6 +321,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
     for (size_t i = 0; w->balance.is_measured && i < BALANCE_MEMBERS; i++)
         bl_jansson_set(object, is_internal ? balance_members[i].old : balance_members[i].name,
                        json_real(*(const double *)(const void *)(balance + balance_members[i].at)));
+    plan_info_points_to_json(&w->balance, object);
     plan_info_columns_to_json(w, false, object);
     plan_info_columns_to_json(w, true, object);
     if (!w->pair_repeat.is_measured)
@@ -352,6 +381,20 @@ static void plan_info_columns_from_json(struct bl_plan_info *w, const json_t *li
     }
 }
 
+/* Reads the balance at each point. list: NULL if there is one point. */
+static void plan_info_points_from_json(struct bl_plan_balance *b, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list) && b->points < BL_COST_POINTS; i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(one, "field"));
+        struct bl_plan_point *point = &b->point[b->points++];
+        snprintf(point->name, sizeof point->name, "%s", name ? name : "");
+        point->lost = json_number_value(json_object_get(one, "imbalance"));
+        point->lost_before = json_number_value(json_object_get(one, "imbalance_before"));
+        point->bound = json_number_value(json_object_get(one, "imbalance_bound"));
+    }
+}
+
 /* The balance and the columns with a maximum are optional, and values of other types in them count as 0: they are only
  * shown. */
 int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct bl_error *e)
@@ -393,6 +436,7 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         *(double *)(void *)(balance + balance_members[i].at) = json_number_value(value);
         w->balance.is_measured |= i == 0 && json_is_number(value);
     }
+    plan_info_points_from_json(&w->balance, json_object_get(object, "imbalance_by_field"));
     plan_info_columns_from_json(w, json_object_get(object, "max_column"), false);
     plan_info_columns_from_json(w, json_object_get(object, "capacities"), true);
     return BL_OK;

@@ -105,6 +105,10 @@ void bl_plan_info_own(const struct bl_plan_info *plan_info, struct bl_plan_own *
 /* Appends a text that says how full the blocks are in a column with a maximum. */
 void bl_plan_info_column_describe(const struct bl_plan_info_column *column, struct bl_buffer *out);
 
+/* Appends the imbalance at each point and its bound, or nothing if there is one point: "tokens 0.60 % (minimum: 0.00
+ * %), pixels ...". is_idle: as shares of the time at the point. */
+void bl_plan_info_points_describe(const struct bl_plan_balance *balance, bool is_idle, struct bl_buffer *out);
+
 /* Appends the information as a JSON object and a newline: the output of `plan --report`. is_internal: it is the text in
  * a file that only bload reads, in which some members keep their old names. */
 int bl_plan_info_format(const struct bl_plan_info *plan_info, bool is_internal, struct bl_buffer *out,

@@ -83,7 +83,7 @@ status      0 status tasks --json
 verify      1 verify damaged --json
 scan        3 scan -c own.yaml -o own.tsv --json
 compare     0 compare own.tsv -T 40 --capacity words=8,16 --json
-plan        0 plan own.tsv -T 40 --capacity words=16 -o own-plan.tsv --json
+plan        0 plan own.tsv -T 40 --capacity words=16 --world-size 2 --cost T=1,0.01;words=2,0 -o own-plan.tsv --json
 dry-run     3 pack -c own.yaml -o own --dry-run --json
 info        3 pack -c own.yaml -o own --json
 manifest    0 FILE:own/manifest.json

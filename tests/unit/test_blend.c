@@ -202,7 +202,7 @@ UNIT_TEST(what_a_blend_does_not_have_is_refused)
         {.strategy = BL_STRATEGY_BLOCK, .fill = BL_FILL_PAPER, .T = 100},
         {.strategy = BL_STRATEGY_BLOCK, .T = 100, .order = BL_KEEP_ORDER},
         {.strategy = BL_STRATEGY_BLOCK, .T = 100, .balance = BL_BALANCE_QUADRATIC},
-        {.strategy = BL_STRATEGY_BLOCK, .T = 100, .cost = {1, 1, NULL}},
+        {.strategy = BL_STRATEGY_BLOCK, .T = 100, .cost = {.alpha = 1, .beta = 1}},
         {.strategy = BL_STRATEGY_BLOCK, .T = 100, .remainder = BL_REMAINDER_DROP},
     };
     struct bl_blend blend;

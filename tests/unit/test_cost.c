@@ -35,7 +35,7 @@ UNIT_TEST(losses_are_as_computed_by_hand)
     ck_assert_double_eq_tol(balance(length, 4, &o).lost, 16 / 10.0 - 1, 1e-9); /* 16 and 4, 4 and 16 */
     ck_assert_double_eq_tol(balance(length, 4, &o).highest, 1.6, 1e-9);
     ck_assert_double_eq_tol(balance(length, 4, &o).neighbours, (-2 + 1) / 4.0, 1e-9);
-    o.cost = (struct bl_plan_cost){10, 0.5, NULL}; /* 48 and 42, 42 and 48 */
+    o.cost = (struct bl_plan_cost){.alpha = 10, .beta = 0.5}; /* 48 and 42, 42 and 48 */
     ck_assert_double_eq_tol(balance(length, 4, &o).lost, 48 / 45.0 - 1, 1e-9);
     o.accumulate = 2;
     ck_assert_double_eq_tol(balance(length, 4, &o).lost, 48 / 45.0 - 1, 1e-9);
@@ -68,7 +68,7 @@ UNIT_TEST(padding_blocks_cost_alpha)
     static const int64_t length[] = {4, 4, 4};
     struct bl_plan_options o = kept(4);
     o.remainder = BL_REMAINDER_PAD;
-    o.cost = (struct bl_plan_cost){4, 1, NULL};
+    o.cost = (struct bl_plan_cost){.alpha = 4, .beta = 1};
     ck_assert_double_eq_tol(balance(length, 3, &o).lost, (32 + 32) / (32 + 24.0) - 1, 1e-9);
 }
 
@@ -82,8 +82,9 @@ static void assert_refused(const struct bl_plan_options *o, const char *why)
 
 UNIT_TEST(bad_costs_are_refused)
 {
-    static const struct bl_plan_cost costs[] = {{-1, 1, NULL},  {1, -1, NULL},       {NAN, 1, NULL},
-                                                {1, NAN, NULL}, {INFINITY, 1, NULL}, {0, 1e308, NULL}};
+    static const struct bl_plan_cost costs[] = {{.alpha = -1, .beta = 1},       {.alpha = 1, .beta = -1},
+                                                {.alpha = NAN, .beta = 1},      {.alpha = 1, .beta = NAN},
+                                                {.alpha = INFINITY, .beta = 1}, {.beta = 1e308}};
     static const double columns[][2] = {{-1, 1}, {NAN, 1}, {1, INFINITY}, {1e308, 1e308}, {0, 0}};
     struct bl_plan_options o = kept(4);
     o.balance = BL_BALANCE_COST;
@@ -94,7 +95,7 @@ UNIT_TEST(bad_costs_are_refused)
         o.T = i + 1 == COUNT(costs) ? 1 << 20 : 4;
         assert_refused(&o, "must be numbers of at least 0");
     }
-    o.cost = (struct bl_plan_cost){0, 0, "column"};
+    o.cost = (struct bl_plan_cost){.column = "column"};
     assert_refused(&o, "--cost column needs a table");
     for (size_t i = 0; i < COUNT(columns); i++) {
         o.column = columns[i];
@@ -166,7 +167,7 @@ UNIT_TEST(no_plan_beats_the_bound)
                                     .accumulate = (int64_t)t.turn,
                                     .sync = BL_SYNC_STEP,
                                     .remainder = BL_REMAINDER_PAD,
-                                    .cost = {t.alpha, 1, NULL}};
+                                    .cost = {.alpha = t.alpha, .beta = 1}};
         OWNED(bl_plan_free) struct bl_plan plan = make(t.length, t.count, &o);
         t.blocks = plan.blocks;
         if (t.blocks <= 4) {
@@ -202,7 +203,7 @@ static int64_t *draw_lengths(size_t count, double middle, double sigma, int64_t 
     return length;
 }
 
-static const struct bl_plan_cost kinds[] = {{0, 1, NULL}, {3e4, 1, NULL}};
+static const struct bl_plan_cost kinds[] = {{.beta = 1}, {.alpha = 3e4, .beta = 1}};
 
 /* No sequence is longer than T / 4: all blocks cost alike, so that steps are drawn at random. */
 UNIT_LOOP(short_sequences_level_all_blocks, unit_unless_brief(3))

@@ -202,7 +202,7 @@ UNIT_LOOP(all_options_crossed, unit_times(60))
             .batch_size = batches[ONE_OF(COUNT(batches))],
             .remainder = (enum bl_remainder)ONE_OF(3),
             .balance = (enum bl_balance)ONE_OF(4),
-            .cost = {costs[ONE_OF(3)], costs[ONE_OF(3)], NULL},
+            .cost = {.alpha = costs[ONE_OF(3)], .beta = costs[ONE_OF(3)]},
             .accumulate = ONE_OF(4),
             .sync = (enum bl_sync)ONE_OF(2),
             .group = ONE_OF(3) ? NULL : l.group,
