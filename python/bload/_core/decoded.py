@@ -9,7 +9,7 @@ import warnings
 from typing import Any, Dict, List, Sequence
 
 from .media import Medium
-from .messages import KINDS, Message, Unusable
+from .messages import Unusable
 
 
 class Opened:
@@ -40,12 +40,6 @@ class Opened:
     def of(self, kind: str) -> List[Any]:
         """Return the media of a kind."""
         return [value for one, value in zip(self.media, self.values) if one.kind == kind]
-
-    def fill(self, messages: List[Message]) -> List[Message]:
-        """Return the messages with the media in their parts."""
-        media = iter(self.values)
-        return [{**one, "content": [{**part, part["type"]: next(media)} if part.get("type") in KINDS else part for part in one["content"]]}
-                if isinstance(one.get("content"), list) else one for one in messages]
 
     def image(self, one: Medium) -> Any:
         """Return a picture as Transformers loads it: rotated as it says, in RGB. Counts what is lost on the way."""

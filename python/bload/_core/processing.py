@@ -75,6 +75,7 @@ class Processor:
             self.set_qwen_frames(folder)
         self.template: Optional[Template] = None
         if self.family.name != SUFFIX:
+            keep_blanks(self.processor.tokenizer)
             tokenizer = copy.deepcopy(self.processor.tokenizer)
             tokenizer.chat_template = self.processor.chat_template
             self.template = ProcessorTemplate(tokenizer, name, variables, choices, self.processor)
@@ -202,7 +203,7 @@ class Processor:
                 written = self.template.written(chat)
                 counts.update(written.counts)
                 arrays = self.processed(written, opened)
-                mask = self.mask(written, arrays[IDS][0], counts)
+                mask = self.mask(written, arrays.pop("offset_mapping")[0].tolist(), counts)
         try:
             fields = split(self.family, arrays, self.values)
         except Error as error:
@@ -245,22 +246,35 @@ class Processor:
             if there != count:
                 raise Unusable("media that the template loses", f"the chat template writes {there} of {count} media of the kind {kind}")
         self.written = written.text, []
-        template = self.template
-        assert template is not None
-        options: Dict[str, Any] = {"do_sample_frames": True} if counts["video"] else {}
+        options = self.given(written.text, opened)
         if not counts["video"] or "videos_kwargs" in self.raw:     # frames of InternVL become pixel_values, beside pictures
             options.update((name, dict(given)) for name, given in self.raw.items() if counts["image" if name == "images_kwargs" else "video"])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made = self.processor.apply_chat_template(
-                    opened.fill(written.chat.messages), tools=written.chat.tools, chat_template=template.name, tokenize=True, return_dict=True,
-                    return_tensors="pt", processor_kwargs=options, **template.variables)
+                made = self.processor(text=[written.text], return_tensors="pt", return_offsets_mapping=True, **options)
         except MemoryError:
             raise
         except Exception as error:  # a processor may raise anything
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
+
+    def given(self, text: str, opened: Opened) -> Dict[str, Any]:
+        """Return the media and options that the processor's own apply_chat_template gives it."""
+        pictures, videos, sounds = (opened.of(kind) for kind in KINDS)
+        options: Dict[str, Any] = {}
+        if pictures:
+            options["images"] = [pictures]
+        if videos:
+            options.update(videos=[videos], do_sample_frames=True)
+        if sounds:
+            options.update(audio=sounds, sampling_rate=self.processor.feature_extractor.sampling_rate)
+        start = self.processor.tokenizer.bos_token
+        if start is not None and text.startswith(start):
+            options["add_special_tokens"] = False
+        if self.family.name == "smolvlm":
+            options.update(num_frames=self.processor.video_processor.num_frames, fps=self.processor.video_processor.fps)
+        return options
 
     def answered(self, chat: Chat, opened: Opened) -> Dict[str, np.ndarray]:
         """Return the arrays of PaliGemma's processor, which takes a prompt and an answer."""
@@ -279,10 +293,10 @@ class Processor:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
 
-    def mask(self, written: Written, ids: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
-        """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders."""
+    def mask(self, written: Written, offsets: List[List[int]], counts: Dict[str, int]) -> np.ndarray:
+        """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders. offsets: the characters of each token."""
         assert self.template is not None and self.written is not None
-        text, placeholders = self.written
+        _, placeholders = self.written
         if self.choices.train_on == "all":
             spans, is_marked = [(0, len(written.text))], False
         elif self.template.marks(written.chat):
@@ -290,16 +304,14 @@ class Processor:
         else:
             spans, is_marked = self.template.trained(written, counts), False
         spans = [(moved(begin, placeholders), moved(end, placeholders)) for begin, end in spans]
-        found, offsets = self.template.specials.encode(text)
-        first = place(ids, np.asarray(found))
         if is_marked:   # as Transformers does: every token that has a character of a mark
             mask = [int(any(begin < stop and start < end for start, stop in spans)) for begin, end in offsets]
         else:
-            mask, counts[STRADDLING] = mask_of(offsets, spans)
+            mask, counts[STRADDLING] = mask_of([(begin, end) for begin, end in offsets], spans)
+        out, place = np.array(mask, np.uint8), np.array(offsets)
+        out[place[:, 0] == place[:, 1]] = 0     # tokens that the tokenizer adds
         for one in placeholders:
-            mask = [0 if one.after[0] <= begin and end <= one.after[1] else value for value, (begin, end) in zip(mask, offsets)]
-        out = np.zeros(len(ids), np.uint8)
-        out[first:first + len(mask)] = mask
+            out[(one.after[0] <= place[:, 0]) & (place[:, 1] <= one.after[1])] = 0
         return out
 
     def positions(self, arrays: Dict[str, np.ndarray]) -> np.ndarray:
@@ -365,12 +377,19 @@ def moved(at: int, placeholders: Sequence[Placeholder]) -> int:
     return at + (placeholders[number - 1].after[1] - placeholders[number - 1].before[1] if number else 0)
 
 
-def place(ids: np.ndarray, part: np.ndarray) -> int:
-    """Return where the ids of a text are among those of the processor, which may add special tokens; raise Unusable if they are others."""
-    for first in range(len(ids) - len(part) + 1):
-        if np.array_equal(ids[first:first + len(part)], part):
-            return first
-    raise Unusable("tokens that are not proven", "the processor makes other tokens of the text than its tokenizer")
+def keep_blanks(tokenizer: Any) -> None:
+    """Let the offsets of a token include the blanks at its edges, as in bload.chat, if the tokenizer's post-processor leaves them out."""
+    def changed(state: Any) -> Any:
+        """Return the state of a post-processor, and of those in it, with all blanks."""
+        if isinstance(state, list):
+            return [changed(one) for one in state]
+        if not isinstance(state, dict):
+            return state
+        return {name: False if name == "trim_offsets" else changed(value) for name, value in state.items()}
+    processor = tokenizer.backend_tokenizer.post_processor
+    if processor is not None:
+        processor.__setstate__(json.dumps(changed(json.loads(processor.__getstate__()))).encode())
+        tokenizer.backend_tokenizer.post_processor = processor
 
 
 def load(folder: str) -> Any:

@@ -1,6 +1,7 @@
 """Convert items in worker processes, and yield the results in the order of the items."""
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import signal
 from multiprocessing.connection import wait
@@ -9,6 +10,7 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, TypeV
 from .errors import Error
 
 LOST = "a worker ended early, perhaps because memory ran out: try fewer workers"
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3     # of malloc.h
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -26,6 +28,7 @@ class Workers(Generic[Item, Result]):
     def results(self, chunks: Iterable[List[Item]]) -> Iterator[Result]:
         """Yield the results of all items, in order; raise Error if a worker ended."""
         if self.count == 1:
+            keep_memory()
             for chunk in chunks:
                 yield from map(self.convert, chunk)
             return
@@ -68,6 +71,7 @@ class Workers(Generic[Item, Result]):
         """Convert chunks in a worker until the main process closes the connection or ends."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        keep_memory()
         for other in others:    # a fork inherits these; while they are open, the other workers would not notice that the main process died
             other.close()
         try:
@@ -75,6 +79,14 @@ class Workers(Generic[Item, Result]):
                 connection.send([self.convert(item) for item in connection.recv()])
         except (EOFError, ConnectionError):
             pass
+
+
+def keep_memory() -> None:
+    """Let malloc keep what is freed: arrays of some megabytes would be mapped, filled with zeros and unmapped for each item."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)   # of glibc
+    if mallopt is not None:
+        mallopt(MMAP_THRESHOLD, 1 << 30)
+        mallopt(TRIM_THRESHOLD, 1 << 30)
 
 
 def collect(busy: Dict[Any, int], done: Dict[int, List[Any]]) -> List[Any]:
