@@ -44,7 +44,6 @@ class Opened:
     def image(self, one: Medium) -> Any:
         """Return a picture as Transformers loads it: rotated as it says, in RGB. Counts what is lost on the way."""
         from PIL import Image
-        from transformers.image_utils import load_image
 
         try:
             with warnings.catch_warnings():
@@ -57,7 +56,7 @@ class Opened:
                     if picture.mode.startswith(("I", "F")):
                         raise Unusable("a picture of more than 8 bits", f"{one.where}: {one.name()} has more than 8 bits a value ({picture.mode}), "
                                        "which Transformers would cut off at 255: convert it first")
-                    return load_image(picture)
+                    return self.loaded(picture)
         except Unusable:
             raise
         except Image.DecompressionBombWarning as error:
@@ -66,6 +65,12 @@ class Opened:
             raise
         except Exception as error:
             raise Unusable("a picture that cannot be decoded", f"{one.where}: {one.name()}: {first_line(error)}") from None
+
+    def loaded(self, picture: Any) -> Any:
+        """Return a picture that is open as Transformers loads it."""
+        from transformers.image_utils import load_image
+
+        return load_image(picture)
 
     def video(self, one: Medium) -> str:
         """Return the path of a video, which the processor decodes."""

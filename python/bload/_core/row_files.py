@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tarfile
-from typing import Any, BinaryIO, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
 from urllib.parse import quote
 
 import numpy as np
@@ -149,10 +149,9 @@ class RowFiles:
 
     def add(self, row: Row, data: bytes) -> Row:
         """Write a row, whose members are `data`, and return it as the journal has it."""
-        if row.id and row.id in self.known[row.file]:
-            row = Row(row.file, 0, fault=f"{row.fault}the id {row.id} is that of an earlier row, too", reason="an id that is not unique")
+        row = unique(row, self.known[row.file])
+        if row.fault:
             data = b""
-        self.known[row.file].add(row.id)
         if self.open is None or self.open[0] != row.file:
             self.flush()
             if self.open is not None:
@@ -198,6 +197,15 @@ class RowFiles:
         """Remove the folder."""
         self.journal.close()
         shutil.rmtree(self.folder)
+
+
+def unique(row: Row, known: Set[str]) -> Row:
+    """Return a row after adding its id to those that are known; one with a fault if an earlier row of its file has the id."""
+    if row.id in known:
+        return Row(row.file, 0, fault=f"the id {row.id} is that of an earlier row, too", reason="an id that is not unique")
+    if row.id:
+        known.add(row.id)
+    return row
 
 
 def short(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Read chats with media: rows of JSON or CSV, rows of Parquet with the bytes of pictures, and samples of WebDataset's tars."""
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import tarfile
@@ -105,9 +106,11 @@ def sample_of(path: str, number: int, key: str, members: Dict[str, bytes]) -> Sa
     return Sample(path, number, keys=keys, members=members)
 
 
-def all_samples(paths: List[str], done: List[int]) -> Iterator[List[Tuple[int, Sample]]]:
-    """Yield the rows of all files in order, each with the number of its file, one at a time. done: how many of each file to leave out."""
-    for number, path in enumerate(paths):
-        for count, sample in enumerate(samples(path)):
-            if count >= done[number]:
-                yield [(number, sample)]
+def all_samples(paths: List[str], done: List[int], together: int = 1) -> Iterator[List[Tuple[int, Sample]]]:
+    """Yield the rows of all files in order, each with the number of its file, `together` at a time. done: how many of each file to leave out."""
+    found = ((number, sample) for number, path in enumerate(paths) for sample in itertools.islice(samples(path), done[number], None))
+    while True:
+        some = list(itertools.islice(found, together))
+        if not some:
+            return
+        yield some
