@@ -247,7 +247,7 @@ class Laws(Packed):
         self.assertSameTree(self.path("one.rows"), self.path("three.rows"), ["journal.jsonl"])
         dataset = bload.open(self.path("one"))
         self.assertEqual(len(dataset.sequences), 119)
-        self.assertEqual(dataset.about["multimodal"]["skipped"], {"a image that is not there": 1})
+        self.assertEqual(dataset.about["multimodal"]["skipped"], {"image: no such file": 1})
         sources = dict(zip(dataset.sequences["id"], dataset.sequences["source"]))
         self.assertEqual(sources["chats/c%2E7"], "web 1")
         self.kill_and_go_on()

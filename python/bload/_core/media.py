@@ -184,7 +184,7 @@ class Finder:
         path = os.path.join(self.root, value)
         if os.path.isfile(path):
             return path
-        raise Unusable(f"a {kind} that is not there", f"{where}: there is no file {path}")
+        raise Unusable(f"{kind}: no such file", f"{where}: there is no file {path}")
 
 
 def decoded(where: str, text: str) -> bytes:

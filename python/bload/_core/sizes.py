@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Se
 
 import numpy as np
 
-from .arrays import COUNT, IDS, Answers, Ones, Pairs, Patches, PerChat, Rows, SoundMask, Sounds, Steps, Tiles, one_chat
+from .arrays import COUNT, Answers, Ones, Pairs, Patches, PerChat, Rows, SoundMask, Sounds, Steps, Tiles, one_chat
 from .decoded import Opened
 from .media import Medium
 from .messages import KINDS, Chat, Unusable
@@ -108,12 +108,13 @@ class Sizes:
             try:
                 with Shapes(self, any(one.kind == "video" for one in media)) as shapes:
                     arrays = processor.answered(chat, opened) if written is None else processor.processed(written, opened)
+                offsets = arrays.pop("offset_mapping", np.zeros((1, 0, 2)))[0].tolist()
                 own = self.steps(arrays, shapes.tiles)
             except MemoryError:
                 raise
             except Exception:   # the processor tells why when it gets the values
                 return None
-            mask = arrays["token_type_ids"][0] if written is None else processor.mask(written, arrays[IDS][0], counts)
+            mask = arrays["token_type_ids"][0] if written is None else processor.mask(written, offsets, counts)
         if not mask.any():
             raise Unusable("nothing to train on", "the chat has no token to train on")
         return Lengths(len(mask) + shapes.left_out, int(mask.sum()), own, counts)
