@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Packing chats with pictures compared with the processor alone: bench/multimodal.py [CHATS]
 
-Chats with a JPEG of 640x480 each are given to the processor of Qwen2.5-VL, with the patches and limits of its release, in a loop that discards
+Chats with a JPEG of 640x480, and of 1280x960, are given to the processor of Qwen2.5-VL, with the patches and limits of its release, in a loop that discards
 the arrays; and to bload.multimodal with one process, which also stores and packs them. Prints processor seconds and the most memory of each, and
 their ratio, best of three in turn. It runs with the packages of tests/trainers, by build/trainers-venv/bin/python3.
 """
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ for line in open("chats.jsonl"):
 """
 
 
-def prepare(folder, count):
+def prepare(folder, count, width=640, height=480):
     """Write the model, 100 pictures and the chats."""
     sys.path.append(os.path.join(ROOT, "tests/trainers"))
     import multimodal_models as models
@@ -36,7 +37,7 @@ def prepare(folder, count):
     models.save("qwen2_5_vl", os.path.join(folder, "model"))
     random = np.random.default_rng(0)
     for number in range(100):
-        Image.fromarray(models.smooth(random, 480, 640)).save(os.path.join(folder, f"{number}.jpg"), quality=90)
+        Image.fromarray(models.smooth(random, height, width)).save(os.path.join(folder, f"{number}.jpg"), quality=90)
     with open(os.path.join(folder, "chats.jsonl"), "w") as file:
         for number in range(count):
             chat = [models.user({"type": "image", "path": os.path.join(folder, f"{number % 100}.jpg")}, "What is in the picture?"),
@@ -57,18 +58,25 @@ def measured(folder, *command):
     return seconds, int(done.stdout.split()[-1]) / 1024
 
 
-def main(count=300):
+def compare(count, width, height):
+    """Print the figures for pictures of a size."""
     with tempfile.TemporaryDirectory() as folder:
-        prepare(folder, int(count))
+        prepare(folder, count, width, height)
         found = {"processor alone": [], "bload.multimodal": []}
         for turn in range(3):
             found["processor alone"].append(measured(folder, sys.executable, "-c", ALONE))
             found["bload.multimodal"].append(measured(folder, sys.executable, "-m", "bload.multimodal", "--processor", "model", "chats.jsonl",
                                                       "-o", f"set-{turn}", "-T", "8192", "-j", "1"))
+            shutil.rmtree(os.path.join(folder, f"set-{turn}"))
         best = {name: min(runs) for name, runs in found.items()}
         for name, (seconds, memory) in best.items():
-            print(f"{name}: {seconds:.1f} processor seconds, {memory:.0f} MB")
-        print(f"ratio: {best['bload.multimodal'][0] / best['processor alone'][0]:.2f}")
+            print(f"{width}x{height}, {name}: {seconds:.1f} processor seconds, {memory:.0f} MB")
+        print(f"{width}x{height}: ratio {best['bload.multimodal'][0] / best['processor alone'][0]:.2f}")
+
+
+def main(count=1000):
+    compare(int(count), 640, 480)
+    compare(int(count) // 2, 1280, 960)
 
 
 if __name__ == "__main__":

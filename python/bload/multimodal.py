@@ -193,7 +193,8 @@ def configuration(arguments: argparse.Namespace, processor: Processor) -> Dict[s
 def options_of(arguments: argparse.Namespace) -> Dict[str, Any]:
     """Return the options that decide the rows."""
     return {"train_on": arguments.train_on, "allow_loss": sorted(arguments.allow_loss), "special_in_content": arguments.special_in_content,
-            "template": arguments.template, "set": dict(arguments.set), "keep": arguments.keep, "pixels": arguments.pixels, "frames_rule": arguments.frames_rule}
+            "template": arguments.template, "set": dict(arguments.set), "keep": arguments.keep, "pixels": arguments.pixels,
+            "frames_rule": arguments.frames_rule}
 
 
 def finished(arguments: argparse.Namespace, wanted: Dict[str, Any]) -> Optional[int]:

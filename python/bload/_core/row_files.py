@@ -47,11 +47,11 @@ def key_of(given: Any, number: int) -> str:
     return str(number) if given is None or given == "" else quote(str(given), safe="").replace(".", "%2E").replace("~", "%7E")
 
 
-def member(name: str, data: bytes) -> bytes:
-    """Return the bytes of a member of a tar, without a time."""
+def member(name: str, *data: Any) -> List[Any]:
+    """Return the parts of a member of a tar, without a time: its header, its data, and what fills its last block."""
     info = tarfile.TarInfo(name)
-    info.size = len(data)
-    return info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % BLOCK)
+    info.size = sum(len(part) for part in data)
+    return [info.tobuf(tarfile.GNU_FORMAT), *data, bytes(-info.size % BLOCK)]
 
 
 def members(key: str, fields: Dict[str, np.ndarray], columns: Optional[Dict[str, Any]]) -> bytes:
@@ -59,11 +59,11 @@ def members(key: str, fields: Dict[str, np.ndarray], columns: Optional[Dict[str,
     out = []
     for name, values in fields.items():
         if len(values):
-            file = io.BytesIO()
-            np.save(file, np.ascontiguousarray(values), allow_pickle=False)
-            out.append(member(f"{key}.{name}.npy", file.getvalue()))
+            values, head = np.ascontiguousarray(values), io.BytesIO()
+            np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
+            out += member(f"{key}.{name}.npy", head.getvalue(), values.reshape(-1).view(np.uint8).data)
     if columns is not None:
-        out.append(member(f"{key}.json", json.dumps(columns, default=str).encode()))
+        out += member(f"{key}.json", json.dumps(columns, default=str).encode())
     return b"".join(out)
 
 
