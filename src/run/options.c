@@ -6,7 +6,6 @@
 #include "run/options.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,14 +122,8 @@ bool bl_tolerance_exceeded(const struct bl_tolerance *tolerance, int64_t failed,
 static bool about_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
-    size_t size = strlen(text);
-    if (size > ABOUT_MAX || strpbrk(text, "\r\n"))
-        return false;
-    json_t *object = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-    bool is_object = json_is_object(object);
-    json_decref(object);
     *(const char **)value = text;
-    return is_object;
+    return strlen(text) <= ABOUT_MAX && !strpbrk(text, "\r\n") && bl_manifest_is_object(text);
 }
 
 static void about_format(const struct bl_option *option, const void *value, struct bl_buffer *out)

@@ -143,6 +143,9 @@ const char *bl_manifest_option(const struct bl_manifest *manifest, const char *n
  * functions that read a manifest call it. */
 void bl_manifest_set_recorded(struct bl_manifest *manifest);
 
+/* Returns whether a text is a JSON object without duplicate names. */
+bool bl_manifest_is_object(const char *text);
+
 /* Returns the sample rate, in Hz, of a field whose steps are audio samples, or 0 for other fields. */
 int64_t bl_manifest_sample_rate(const struct bl_manifest *manifest, int field);
 

@@ -217,6 +217,14 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m, bool is_draft)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+bool bl_manifest_is_object(const char *text)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool is_object = json_is_object(object);
+    json_decref(object);
+    return is_object;
+}
+
 /* Reads an object of strings: "libraries" or "configuration". */
 static int manifest_read_pairs(const json_t *object, const char *name, struct bl_manifest_pairs *pairs,
                                struct bl_error *e)
