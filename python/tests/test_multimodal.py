@@ -137,6 +137,22 @@ class Readers(tool.Tool):
         found = list(samples.samples(path))
         self.assertEqual([one.fault.partition(":")[0] for one in found], ["", "the tar is damaged, and the rest is lost"][-len(found):])
 
+    def test_parquet(self):
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            self.skipTest("no pyarrow")
+        rows = [{"messages": [{"role": "user", "content": "<image>?"}], "images": [{"bytes": DATA, "path": None}]}, {"messages": [], "images": None}]
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), self.path("x.parquet"))
+        found = list(samples.samples(self.path("x.parquet")))
+        self.assertEqual([(one.number, one.keys) for one in found], [(1, rows[0]), (2, rows[1])])
+        self.assertEqual(media.Finder(found[0].keys, "").found()[1][0].source, DATA)
+        with open(self.path("x.parquet"), "r+b") as file:
+            file.write(b"none")
+            file.truncate(200)
+        self.assertIn("the file is damaged", [one.fault for one in samples.samples(self.path("x.parquet"))][-1])
+
     def test_lines(self):
         tool.write(self.path("x.json"), '[{"a": 1},\n {"a": 2}]')
         self.assertEqual([(one.number, json.loads(one.text)) for one in samples.samples(self.path("x.json"))], [(1, {"a": 1}), (2, {"a": 2})])
@@ -349,6 +365,15 @@ class Contracts(tool.Tool):
         self.dataset()
         self.bload("view", "-q", self.path("set"), "-T", "16", "-o", self.path("view"))
         self.assertEqual(bload.open(self.path("view")).about, self.about)
+        self.bload("pack", "-q", self.path("view"), "-o", self.path("repacked"))
+        self.assertEqual(bload.open(self.path("repacked")).about, self.about)
+        self.bload("pack", "-q", self.path("view"), "-o", self.path("other"), "--about", '{"a": "\\n\\"é"}')
+        self.assertEqual(bload.open(self.path("other")).about, {"a": '\n"é'})
+        self.bload("view", "-q", self.path("set"), self.path("other"), "-T", "16", "-o", self.path("mixed"))
+        with self.assertRaisesRegex(bload.FormatError, "its sources have different --about"):
+            bload.open(self.path("mixed")).about
+        self.assertIn("different --about: give that of the new dataset", self.bload(
+            "pack", "-q", self.path("mixed"), "-o", self.path("y"), status=2)[1])
 
     def test_refused(self):
         block = self.dataset()[0]

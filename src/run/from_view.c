@@ -148,7 +148,7 @@ int bl_from_view_open(struct bl_view *view, const char *dir, bool *found, struct
 }
 
 /* The options that decide bytes of a view that is packed. */
-static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", NULL};
+static const char *const deciding[] = {"shard-size", "compress", "frame-size", "encode", "segment-ids", "about", NULL};
 
 /* The options that may be given and do not decide bytes. */
 static const char *const allowed[] = {"output",   "parents",    "memory", "task",  "repair",       "config",
@@ -194,6 +194,29 @@ int bl_from_view_check(const struct bl_view *view, const struct bl_options *give
     return BL_OK;
 }
 
+/* Appends the line of --about: the one that is given, or else that of the sources. BL_EUSAGE: the sources differ. */
+static int identify_about(const struct bl_packing_request *request, const struct bl_option_match *given,
+                          struct bl_buffer *lines, struct bl_error *e)
+{
+    const struct bl_view *view = request->view;
+    const char *found = "";
+    if (request->options->about) {
+        bl_option_identity(given->group, given->option, lines);
+        return BL_OK;
+    }
+    for (size_t s = 0; s < view->sources; s++) {
+        const char *about = bl_manifest_option(&view->source[s].manifest, "about");
+        if (*found && *about && strcmp(found, about) != 0)
+            return bl_error_set(e, BL_EUSAGE, "the sources of %s have different --about: give that of the new dataset",
+                                view->dir);
+        if (*about)
+            found = about;
+    }
+    if (*found)
+        bl_buffer_printf(lines, "about: %s\n", found);
+    return BL_OK;
+}
+
 int bl_packing_identify_view(const struct bl_packing_request *request, struct bl_buffer *lines, struct bl_error *e)
 {
     struct bl_option_match match;
@@ -202,7 +225,11 @@ int bl_packing_identify_view(const struct bl_packing_request *request, struct bl
     bl_buffer_text(lines, "view: true\n");
     for (int i = 0; deciding[i] && !code; i++) {
         bool is_default = whole_frames && strcmp(deciding[i], "frame-size") == 0;
-        if (!is_default && bl_options_find(request->given, deciding[i], strlen(deciding[i]), &match))
+        if (is_default || !bl_options_find(request->given, deciding[i], strlen(deciding[i]), &match))
+            continue;
+        if (strcmp(deciding[i], "about") == 0)
+            code = identify_about(request, &match, lines, e);
+        else
             bl_option_identity(match.group, match.option, lines);
     }
     return code ? code : bl_buffer_check(lines, e);
