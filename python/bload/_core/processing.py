@@ -18,7 +18,7 @@ from .decoded import Opened, first_line
 from .errors import DependencyError, Error, MissingError, OptionError
 from .media import Medium
 from .messages import KINDS, Chat, Message, Unusable
-from .turns import STRADDLING, Choices, Span, Template, Written, mask_of, refused
+from .turns import STRADDLING, Choices, Span, Template, Written, refused
 
 SUFFIX = "paligemma"    # the family whose processor takes a prompt and an answer instead of a chat
 MASK, POSITIONS = "loss_mask", "position_ids"
@@ -203,7 +203,7 @@ class Processor:
                 written = self.template.written(chat)
                 counts.update(written.counts)
                 arrays = self.processed(written, opened)
-                mask = self.mask(written, arrays.pop("offset_mapping")[0].tolist(), counts)
+                mask = self.mask(written, arrays.pop("offset_mapping")[0], counts)
         try:
             fields = split(self.family, arrays, self.values)
         except Error as error:
@@ -293,8 +293,8 @@ class Processor:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
 
-    def mask(self, written: Written, offsets: List[List[int]], counts: Dict[str, int]) -> np.ndarray:
-        """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders. offsets: the characters of each token."""
+    def mask(self, written: Written, offsets: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
+        """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders. offsets: [tokens, 2], the characters of each."""
         assert self.template is not None and self.written is not None
         _, placeholders = self.written
         if self.choices.train_on == "all":
@@ -303,16 +303,18 @@ class Processor:
             spans, is_marked = self.template.marked_spans(written), True
         else:
             spans, is_marked = self.template.trained(written, counts), False
-        spans = [(moved(begin, placeholders), moved(end, placeholders)) for begin, end in spans]
+        first, last = offsets[:, 0], offsets[:, 1]
+        inside, touching = np.zeros((2, len(offsets)), np.bool_)
+        for begin, end in ((moved(begin, placeholders), moved(end, placeholders)) for begin, end in spans):
+            inside |= (begin <= first) & (last <= end)
+            touching |= (begin < last) & (first < end)
         if is_marked:   # as Transformers does: every token that has a character of a mark
-            mask = [int(any(begin < stop and start < end for start, stop in spans)) for begin, end in offsets]
-        else:
-            mask, counts[STRADDLING] = mask_of([(begin, end) for begin, end in offsets], spans)
-        out, place = np.array(mask, np.uint8), np.array(offsets)
-        out[place[:, 0] == place[:, 1]] = 0     # tokens that the tokenizer adds
+            inside = touching
+        counts[STRADDLING] = int((touching & ~inside).sum())
+        inside &= first < last  # the tokenizer adds the others
         for one in placeholders:
-            out[(one.after[0] <= place[:, 0]) & (place[:, 1] <= one.after[1])] = 0
-        return out
+            inside &= (first < one.after[0]) | (one.after[1] < last)
+        return inside.astype(np.uint8)
 
     def positions(self, arrays: Dict[str, np.ndarray]) -> np.ndarray:
         """Return the positions of a chat for mRoPE, I32 [tokens, 4]: those of the text first, then time, height and width."""

@@ -108,7 +108,7 @@ class Sizes:
             try:
                 with Shapes(self, any(one.kind == "video" for one in media)) as shapes:
                     arrays = processor.answered(chat, opened) if written is None else processor.processed(written, opened)
-                offsets = arrays.pop("offset_mapping", np.zeros((1, 0, 2)))[0].tolist()
+                offsets = arrays.pop("offset_mapping", np.zeros((1, 0, 2)))[0]
                 own = self.steps(arrays, shapes.tiles)
             except MemoryError:
                 raise
