@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Packing chats with pictures compared with the processor alone: bench/multimodal.py [CHATS]
 
-Chats with a JPEG of 640x480, and of 1280x960, are given to the processor of Qwen2.5-VL, with the patches and limits of its release, in a loop that discards
-the arrays; and to bload.multimodal with one process, which also stores and packs them. Prints processor seconds and the most memory of each, and
-their ratio, best of three in turn. It runs with the packages of tests/trainers, by build/trainers-venv/bin/python3.
+Chats with a JPEG of 640x480, and of 1280x960, are given to the processor of Qwen2.5-VL, with the patches and limits of its release: in a loop that
+discards the arrays, in a loop that saves them by numpy.savez, and to bload.multimodal with one process, which also stores and packs them. Prints
+processor seconds and the most memory of each, and the ratios, best of three in turn. It runs with the packages of tests/trainers, by build/trainers-venv/bin/python3.
 """
 import json
 import os
@@ -15,11 +15,13 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALONE = """
-import json, sys, torch, transformers
+import json, numpy, torch, transformers
 torch.set_num_threads(1)
 processor = transformers.AutoProcessor.from_pretrained("model", local_files_only=True)
-for line in open("chats.jsonl"):
-    processor.apply_chat_template(json.loads(line)["messages"], tokenize=True, return_dict=True, return_tensors="pt")
+for number, line in enumerate(open("chats.jsonl")):
+    made = processor.apply_chat_template(json.loads(line)["messages"], tokenize=True, return_dict=True, return_tensors="pt")
+    if SAVE:
+        numpy.savez(f"saved/{number}.npz", **{name: value.numpy() for name, value in made.items()})
 """
 
 
@@ -62,16 +64,19 @@ def compare(count, width, height):
     """Print the figures for pictures of a size."""
     with tempfile.TemporaryDirectory() as folder:
         prepare(folder, count, width, height)
-        found = {"processor alone": [], "bload.multimodal": []}
+        os.mkdir(os.path.join(folder, "saved"))
+        found = {"processor alone": [], "processor and numpy.savez": [], "bload.multimodal": []}
         for turn in range(3):
-            found["processor alone"].append(measured(folder, sys.executable, "-c", ALONE))
+            found["processor alone"].append(measured(folder, sys.executable, "-c", f"SAVE = False\n{ALONE}"))
+            found["processor and numpy.savez"].append(measured(folder, sys.executable, "-c", f"SAVE = True\n{ALONE}"))
             found["bload.multimodal"].append(measured(folder, sys.executable, "-m", "bload.multimodal", "--processor", "model", "chats.jsonl",
                                                       "-o", f"set-{turn}", "-T", "8192", "-j", "1"))
             shutil.rmtree(os.path.join(folder, f"set-{turn}"))
         best = {name: min(runs) for name, runs in found.items()}
         for name, (seconds, memory) in best.items():
             print(f"{width}x{height}, {name}: {seconds:.1f} processor seconds, {memory:.0f} MB")
-        print(f"{width}x{height}: ratio {best['bload.multimodal'][0] / best['processor alone'][0]:.2f}")
+        ratios = [best["bload.multimodal"][0] / best[name][0] for name in ("processor alone", "processor and numpy.savez")]
+        print(f"{width}x{height}: {ratios[0]:.2f} of the processor alone, {ratios[1]:.2f} of saving its arrays")
 
 
 def main(count=1000):
