@@ -28,6 +28,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 from . import __main__ as installed
 from ._core.arrays import TOKENS, Steps
 from ._core.chat_options import Totals, add_choices, add_limits, at_least_one
+from ._core.command_line import Parser
 from ._core.errors import DependencyError, Error, MissingError, OptionError
 from ._core.media import Finder, Medium
 from ._core.messages import Chat, Unusable
@@ -115,7 +116,7 @@ class Scanner(Converter):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    made = argparse.ArgumentParser(prog="python -m bload.multimodal", description="Pack chats with pictures, videos and sounds, as the "
+    made = Parser(prog="python -m bload.multimodal", description="Pack chats with pictures, videos and sounds, as the "
                                    "processor of a model makes them: every array that it returns becomes a field.", allow_abbrev=False)
     add = made.add_argument
     add("files", nargs="+", metavar="FILE", help="chats: JSON Lines, a JSON array, CSV, Parquet with the bytes of pictures, or tars of "
