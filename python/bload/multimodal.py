@@ -174,10 +174,10 @@ def passed(arguments: argparse.Namespace, without: Sequence[str] = ()) -> List[s
     return out
 
 
-def pack(arguments: argparse.Namespace, config: str, *more: str, **options: Any) -> int:
-    """Run bload pack with a configuration, and return its exit status. A signal that ends it ends this process."""
+def pack(arguments: argparse.Namespace, *more: str, output: Any = None) -> int:
+    """Run bload pack, and return its exit status. A signal that ends it ends this process."""
     own = ["-T", arguments.T, "-j", str(arguments.workers), "-o", arguments.output] + ["-q"] * arguments.quiet
-    done = subprocess.run([tool(), "pack", "-c", config, *own, *passed(arguments), *more], check=False, **options)
+    done = subprocess.run([tool(), "pack", *more, *own, *passed(arguments)], check=False, stdout=output)
     if done.returncode < 0:
         signal.signal(-done.returncode, signal.SIG_DFL)
         os.kill(os.getpid(), -done.returncode)
@@ -260,7 +260,8 @@ def dry_run(arguments: argparse.Namespace, processor: Processor) -> int:
         given = {name.partition("=")[0] for one in arguments.capacity for name in one.split(",")}
         automatic = [word for name in sorted(own - given) for word in ("--capacity", f"{name}=auto")]
         done = subprocess.run([tool(), "plan", "-T", arguments.T, "-o", os.path.join(folder, "plan.tsv"), *["-q"] * arguments.quiet,
-                               *passed(arguments, PACK_ALONE), *automatic, table], check=False)
+                               *passed(arguments, PACK_ALONE), *(["--strategy", "store"] if arguments.store else []), *automatic, table],
+                              check=False)
     if not done.returncode and not arguments.quiet:
         say("a dry run from the sizes that headers tell: nothing was written")
     return done.returncode or status
@@ -277,12 +278,17 @@ def write(arguments: argparse.Namespace, processor: Processor, files: RowFiles) 
     for row in files.rows:
         count(totals, row)
     converter = Converter(processor, roots_of(arguments, arguments.files), arguments.keep)
-    workers: Workers[Tuple[int, Sample], Result] = Workers(converter, arguments.workers)
+    workers: Workers[Tuple[int, Sample], Result] = Workers(converter, arguments.workers, where)
     for result in workers.results(all_samples(arguments.files, list(files.done))):
         count(totals, files.add(result.row, result.data))
     files.flush()
     totals.finish()
     return totals
+
+
+def where(given: Tuple[int, Sample]) -> str:
+    """Return the name of a sample."""
+    return f"{given[1].path}:{given[1].number}"
 
 
 def count(totals: Totals, row: Row) -> None:
@@ -295,6 +301,10 @@ def count(totals: Totals, row: Row) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a command line that was parsed, and return the exit status."""
+    if not arguments.scan:      # wrong options of bload pack are refused before the processor runs for hours
+        status: Optional[int] = pack(arguments, "--print-config", "rows.tar", output=subprocess.DEVNULL)
+        if status:
+            return status
     choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
     processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32",
                           arguments.frames_rule == "qwen_vl_utils")
@@ -302,7 +312,7 @@ def run(arguments: argparse.Namespace) -> int:
         say("the chat template writes the date: --set strftime_now=DATE makes the ids independent of the day")
     if arguments.scan:
         return scan(arguments, processor, arguments.output)[0]
-    if arguments.dry_run and not arguments.store:
+    if arguments.dry_run:
         return dry_run(arguments, processor)
     wanted, folder = configuration(arguments, processor), f"{arguments.output.rstrip('/')}.rows"
     status = finished(arguments, wanted)
@@ -322,8 +332,8 @@ def run(arguments: argparse.Namespace) -> int:
     about = {"multimodal": {**wanted, "chats": totals.chats, "skipped": dict(sorted(totals.reasons.items()))}}
     used = sorted({row.file for row in rows if row.id})
     config = files.finish(fields_yaml([files.tars[number] for number in used], common, own, bool(arguments.keep), about))
-    status = pack(arguments, config)
-    if status in (0, 3) and not arguments.keep_rows and not arguments.dry_run:
+    status = pack(arguments, "-c", config)
+    if status in (0, 3) and not arguments.keep_rows:
         files.remove()
     return status or (3 if totals.skipped and not arguments.skipped_ok else 0)
 

@@ -87,6 +87,8 @@ class Media(tool.Tool):
         self.assertEqual(self.found(marks, members)[1], [("image", b"0"), ("image", b"1")])
         self.assertEqual(self.found(said({"type": "image", "image": "key.1.png"}, {"type": "image", "image": "0.png"}), members)[1],
                          [("image", b"1"), ("image", b"0")])
+        with self.assertRaisesRegex(Unusable, "there is no file"):
+            self.found(said({"type": "image", "image": "a/1.jpg"}, {"type": "image", "image": "a/2.jpg"}), {"jpg": b"0"})
         with self.assertRaisesRegex(Unusable, "have 0 <image>, .* but the row has 1 files"):
             self.found(said({"type": "image", "image": "0.png"}), members)
 
@@ -179,11 +181,18 @@ class OnDisk(tool.Tool):
         files.open[1].flush()
         with open(self.path("rows", "journal.jsonl"), "ab") as file:
             file.write(b'[1, 15')
+        with self.assertRaisesRegex(bload.Error, "another run writes these rows"):
+            self.rows(a=1)
+        files.journal.close()
         again = self.rows(a=1)
         self.assertEqual((again.rows, again.done), ([first, skipped, twice, other], [3, 1]))
         self.assertEqual([os.path.getsize(tar) for tar in again.tars], [512, 512])
+        again.journal.close()
         with self.assertRaisesRegex(bload.OptionError, "a is 1 there, not 2"):
             self.rows(a=2)
+        tool.write(self.path("rows", "journal.jsonl"), "{\n")
+        with self.assertRaisesRegex(bload.OptionError, "journal.jsonl is damaged: remove the folder"):
+            self.rows(a=1)
 
     def test_keys(self):
         self.assertEqual([row_files.key_of(given, 7) for given in (None, "", "a-b_c", "x/y.z#1~", 3)], ["7", "7", "a-b_c", "x%2Fy%2Ez%231%7E", "3"])

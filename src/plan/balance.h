@@ -36,7 +36,7 @@ struct bl_costed {
     int64_t cost, entry;
 };
 
-/* What blocks cost at each point. With one point, struct bl_costed has it. */
+/* The costs of blocks at each point. With one point, struct bl_costed has the cost. */
 struct bl_block_costs {
     int points;
     int64_t *at;   /* [blocks][points]; NULL: one point */
@@ -69,7 +69,7 @@ int bl_balance_deal(struct bl_costed *block, size_t blocks, size_t full, const s
 
 /* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
-/* How far the waits of a plan are from fair samples of all blocks. An order that puts blocks of equal cost together
+/* Measures the distance between the waits of a plan and fair samples of all blocks. An order that puts blocks of equal cost together
  * loses little, and the training then sees long sequences at one time and short ones at another. */
 
 /* Sets highest, apart, apart_drawn and neighbours of *balance. block: in the order of the plan; sequence: the pieces

@@ -97,7 +97,7 @@ struct bl_exchange_block {
     int64_t room;        /* free units */
 };
 
-/* What a block costs at one point. */
+/* The cost of a block at one point. */
 struct bl_exchange_cost {
     int64_t cost;
     int64_t max_cost; /* of its most expensive piece */

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest.mock
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ import tool
 from bload._core.processing import Processor
 from bload._core.samples import Sample
 from bload._core.turns import Choices
+from bload._core.workers import Workers
 from bload.multimodal import Converter
 from bload.torch import collate
 from harness import each, expand
@@ -278,9 +280,22 @@ class Laws(Packed):
         self.assertEqual(os.stat(self.path("killed", "manifest.json")).st_mtime_ns, before)
         self.assertIn("another configuration: plan is", self.multimodal(*self.words("killed", "--seed", "3"), status=2))
         self.assertIn("another configuration: train_on is", self.multimodal(*self.words("killed", "--train-on", "last"), status=2))
+        self.assertIn("--seed expects a whole number", self.multimodal(*self.words("z", "--seed", "x"), status=2))
+        self.assertFalse(os.path.exists(self.path("z.rows")))
+        self.multimodal(*self.words("z", "--dry-run", "--store"), status=3)
+        self.assertFalse(os.path.exists(self.path("z.rows")) or os.path.exists(self.path("z")))
         self.assertIn("no such file", self.multimodal("--processor", "model", "none.json", "-o", "x", "-T", "9", status=2))
         self.assertIn("no processor can be loaded", self.multimodal("--processor", "pictures", "chats.json", "-o", "x", "-T", "9", status=2))
         self.assertIn("is unusable", self.multimodal(*self.words("x", "--on-error", "fail"), status=1))
+
+    def test_worker_that_dies(self):
+        """A worker that a medium kills is an error that names the row."""
+        def convert(item):
+            if item == 3:
+                os.kill(os.getpid(), signal.SIGSEGV)
+            return item
+        with self.assertRaisesRegex(bload.Error, "a worker ended early, .*; it had row 3, whose media may have crashed their decoder"):
+            list(Workers(convert, 2, lambda item: f"row {item}").results([number] for number in range(9)))
 
     def oversize(self):
         """A chat beyond T or a capacity is an error, or dropped, never shortened; the rows that are there are used again."""
@@ -317,3 +332,30 @@ class Frames(tool.Tool):
             self.assertEqual(stored["video_grid_thw"][0, 0], -(-count // 2))
             self.assertAlmostEqual(stored["second_per_grid_ts"][0], 2 / fps, 4)
         self.assertEqual(differ, len(paths))
+
+
+class Templates(tool.Tool):
+    def row(self, family, chat, **variables):
+        """The fields of a chat, and the processor."""
+        models.save(family, self.path(family))
+        processor = Processor(self.path(family), None, variables, Choices())
+        row = Converter(processor, [self.directory], [])((0, Sample("x", 1, json.dumps({"messages": chat}).encode())))
+        self.assertEqual(row.row.fault, "")
+        return {name: np.load(data) for name, data in sets.members_of(row.data).items()}, processor
+
+    def test_date(self):
+        """--set strftime_now is the date that the template writes."""
+        before = models.TEMPLATES["llava"]
+        with unittest.mock.patch.dict(models.TEMPLATES, {"llava": lambda: "Today: {{ strftime_now('%d %B %Y') }} " + before()}):
+            fields, processor = self.row("llava", asked("?")["messages"], strftime_now="2026-07-26")
+        self.assertIn("Today: 26 July 2026 ", processor.processor.tokenizer.decode(fields["tokens"]))
+
+    def test_video(self):
+        """SmolVLM has another template for videos: what is trained on is the answer, also if the template for pictures marks it."""
+        marked = models.of_trl("smolvlm_training")
+        path = models.media(self.directory)["video"]["rain"]
+        with unittest.mock.patch.dict(models.TEMPLATES, {"smolvlm": marked}):
+            for parts in ({"type": "video", "path": path}, "What?"), ("What?",):
+                fields, processor = self.row("smolvlm", asked(*parts, answer="A house in the rain.")["messages"])
+                trained = processor.processor.tokenizer.decode(fields["tokens"][fields["loss_mask"] == 1])
+                self.assertEqual(trained.split("<end")[0].strip(), "A house in the rain.")

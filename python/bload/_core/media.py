@@ -172,9 +172,12 @@ class Finder:
         return Medium(kind, given.where, self.path(kind, given.where, value))
 
     def member(self, value: str) -> Optional[bytes]:
-        """Return the member of the sample that a value names, by its name or its extension; None: there is none."""
+        """Return the member of the sample that a value names, by its name or its extension; None: there is none.
+
+        A member whose extension alone agrees stands for one value, because a second one would be another file.
+        """
         for name in (value, os.path.basename(value).partition(".")[2], value.rpartition(".")[2]):
-            if name in self.members:
+            if name in self.members and (name == value or name not in self.used):
                 self.used.append(name)
                 return self.members[name]
         return None

@@ -17,12 +17,12 @@ from .arrays import FAMILIES, IDS, PIXELS, VIDEOS, Family, Pairs, Patches, Sound
 from .decoded import Opened, first_line
 from .errors import DependencyError, Error, MissingError, OptionError
 from .media import Medium
-from .messages import KINDS, Chat, Message, Unusable
-from .turns import STRADDLING, Choices, Span, Template, Written, refused
+from .messages import KINDS, Chat, Unusable
+from .turns import STRADDLING, Choices, Span, Template, Written, packages
 
 SUFFIX = "paligemma"    # the family whose processor takes a prompt and an answer instead of a chat
 MASK, POSITIONS = "loss_mask", "position_ids"
-# What text before a picture stands for it, in the order of what processors call it.
+# The attribute of a processor with the text that stands for a medium of a kind.
 PLACEHOLDERS = {"image": "image_token", "video": "video_token", "audio": "audio_token"}
 PICTURE = np.random.default_rng(0).integers(0, 256, (150, 200, 3), np.uint8)    # a picture to try whether pixels can be rebuilt
 
@@ -76,9 +76,12 @@ class Processor:
         self.template: Optional[Template] = None
         if self.family.name != SUFFIX:
             keep_blanks(self.processor.tokenizer)
-            tokenizer = copy.deepcopy(self.processor.tokenizer)
-            tokenizer.chat_template = self.processor.chat_template
-            self.template = ProcessorTemplate(tokenizer, name, variables, choices, self.processor)
+            self.template = self.template_of(self.processor.chat_template, name, variables, choices)
+        self.video_template = self.template
+        if self.family.name == "smolvlm" and name is None:  # its processor has another template for chats with videos
+            from transformers.models.smolvlm.processing_smolvlm import DEFAULT_CHAT_TEMPLATE
+
+            self.video_template = self.template_of(DEFAULT_CHAT_TEMPLATE, None, variables, choices)
         self.choices = choices
         self.written: Optional[Tuple[str, List[Placeholder]]] = None
         self.watch()
@@ -97,6 +100,18 @@ class Processor:
             "smallest": {kind: fields for kind in ("image", "audio") for fields in [self.smallest(kind)] if fields},
             "versions": versions(has_qwen_frames),
         }
+
+    def template_of(self, text: Any, name: Optional[str], variables: Dict[str, Any], choices: Choices) -> Template:
+        """Return a chat template, with a copy of the tokenizer, which it changes."""
+        tokenizer = copy.deepcopy(self.processor.tokenizer)
+        tokenizer.chat_template = text
+        return Template(tokenizer, name, variables, choices)
+
+    def written_of(self, chat: Chat, media: Sequence[Medium]) -> Tuple[Template, Written]:
+        """Return the template for a chat and what it writes; raise Unusable if it refuses the chat, or loses a part of it."""
+        template = self.video_template if any(one.kind == "video" for one in media) else self.template
+        assert template is not None
+        return template, template.written(chat)
 
     def set_qwen_frames(self, folder: str) -> None:
         """Let the video processor take the frames that qwen_vl_utils takes; raise an error if it cannot."""
@@ -200,10 +215,10 @@ class Processor:
                 arrays = self.answered(chat, opened)
                 mask = arrays["token_type_ids"][0].astype(np.uint8)
             else:
-                written = self.template.written(chat)
+                template, written = self.written_of(chat, media)
                 counts.update(written.counts)
                 arrays = self.processed(written, opened)
-                mask = self.mask(written, arrays.pop("offset_mapping")[0], counts)
+                mask = self.mask(template, written, arrays.pop("offset_mapping")[0], counts)
         try:
             fields = split(self.family, arrays, self.values)
         except Error as error:
@@ -293,16 +308,16 @@ class Processor:
             raise Unusable(f"refused by the processor: {first_line(error)}", f"the processor refuses the chat: {first_line(error)}") from None
         return as_arrays(made)
 
-    def mask(self, written: Written, offsets: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
+    def mask(self, template: Template, written: Written, offsets: np.ndarray, counts: Dict[str, int]) -> np.ndarray:
         """Return the loss mask of the tokens: U8 [tokens], 0 for what replaced placeholders. offsets: [tokens, 2], the characters of each."""
-        assert self.template is not None and self.written is not None
+        assert self.written is not None
         _, placeholders = self.written
         if self.choices.train_on == "all":
             spans, is_marked = [(0, len(written.text))], False
-        elif self.template.marks(written.chat):
-            spans, is_marked = self.template.marked_spans(written), True
+        elif template.marks(written.chat):
+            spans, is_marked = template.marked_spans(written), True
         else:
-            spans, is_marked = self.template.trained(written, counts), False
+            spans, is_marked = template.trained(written, counts), False
         first, last = offsets[:, 0], offsets[:, 1]
         inside, touching = np.zeros((2, len(offsets)), np.bool_)
         for begin, end in ((moved(begin, placeholders), moved(end, placeholders)) for begin, end in spans):
@@ -333,24 +348,6 @@ class Processor:
                 options["audio_seqlens"] = given["feature_attention_mask"].sum(-1)
             rows = self.rope.get_rope_index(**options)[0][:, 0].numpy()
         return np.concatenate([text, rows]).T.astype(np.int32)
-
-
-class ProcessorTemplate(Template):
-    """The chat template of a processor, which may choose another one by what a chat has."""
-
-    def __init__(self, tokenizer: Any, name: Optional[str], variables: Dict[str, Any], choices: Choices, processor: Any):
-        self.processor = processor
-        super().__init__(tokenizer, name, variables, choices)
-
-    def apply(self, chat: Chat, messages: List[Message], **options: Any) -> Any:
-        """Call the processor's apply_chat_template; raise Unusable if it raises."""
-        options.pop("tokenize")
-        try:
-            return self.processor.apply_chat_template(messages, tools=chat.tools, chat_template=self.name, **{**self.variables, **options})
-        except MemoryError:
-            raise
-        except Exception as error:  # a template is a program, and may raise anything
-            raise refused(error, chat, messages) from None
 
 
 def picture(values: np.ndarray) -> Any:
@@ -398,21 +395,10 @@ def load(folder: str) -> Any:
     """Load the processor of a folder; raise an error if it is of no known family."""
     if not os.path.isdir(folder):
         raise MissingError("no such folder", folder)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    try:
-        import jinja2  # noqa: F401
-        import PIL  # noqa: F401
-        import torch
-        import torchvision  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise DependencyError(f"multimodal chats need the package {error.name}: pip install 'bload[multimodal]'") from None
+    torch, transformers = packages("multimodal", "jinja2", "PIL", "torchvision", "torch", "transformers")[-2:]
     torch.set_num_threads(1)    # the workers are the parallelism, and forks share no threads
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        found: Any = transformers.AutoProcessor
-        processor = found.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        processor = transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise OptionError(f"no processor can be loaded: {first_line(error)}", folder) from None
     if type(processor).__name__ not in FAMILIES:

@@ -8,6 +8,7 @@ The tar is written before the journal; what is behind the last row of the journa
 """
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -99,6 +100,8 @@ class RowFiles:
         ------
         OptionError
             The folder has rows of another configuration.
+        Error
+            Another run writes there.
         OSError
             It cannot be written.
         """
@@ -111,6 +114,10 @@ class RowFiles:
         self.open: Optional[Tuple[int, BinaryIO]] = None
         os.makedirs(folder, exist_ok=True)
         self.journal: BinaryIO = open(os.path.join(folder, JOURNAL), "ab+")
+        try:
+            fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Error("another run writes these rows", folder) from None
         self.resume(json.loads(json.dumps(configuration)))
         self.known = [{row.id for row in self.rows if row.file == number and row.id} for number in range(len(paths))]
 
@@ -123,7 +130,10 @@ class RowFiles:
             self.journal.write(json.dumps(configuration).encode() + b"\n")
             self.journal.flush()
             return
-        there = json.loads(first)
+        try:
+            there = json.loads(first)
+        except ValueError:
+            raise OptionError(f"{JOURNAL} is damaged: remove the folder", self.folder) from None
         differ = [name for name in sorted({*there, *configuration}) if there.get(name) != configuration.get(name)]
         if differ:
             raise OptionError(f"rows of another configuration: {differ[0]} is {short(there.get(differ[0]))} there, not "
@@ -133,9 +143,10 @@ class RowFiles:
         for line in self.journal:
             try:
                 row = Row(*json.loads(line))
-            except (ValueError, TypeError):
+                is_there = row.end <= sizes[row.file]
+            except (ValueError, TypeError, IndexError):
                 break
-            if row.end > sizes[row.file]:
+            if not is_there:
                 break
             at += len(line)
             self.rows.append(row._replace(fields=tuple(row.fields)))

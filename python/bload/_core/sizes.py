@@ -103,7 +103,7 @@ class Sizes:
         with Headers(media, processor.processor, counts) as opened:
             processor.check_kinds(media)
             processor.check_placeholders(chat)
-            written = None if processor.template is None else processor.template.written(chat)
+            template, written = (None, None) if processor.template is None else processor.written_of(chat, media)
             counts.update(written.counts if written else {})
             try:
                 with Shapes(self, any(one.kind == "video" for one in media)) as shapes:
@@ -114,7 +114,7 @@ class Sizes:
                 raise
             except Exception:   # the processor tells why when it gets the values
                 return None
-            mask = arrays["token_type_ids"][0] if written is None else processor.mask(written, offsets, counts)
+            mask = arrays["token_type_ids"][0] if template is None or written is None else processor.mask(template, written, offsets, counts)
         if not mask.any():
             raise Unusable("nothing to train on", "the chat has no token to train on")
         return Lengths(len(mask) + shapes.left_out, int(mask.sum()), own, counts)

@@ -11,6 +11,7 @@ another content of that turn: what both texts have in common before and after is
 """
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections import Counter
@@ -387,14 +388,9 @@ class Template:
         except MemoryError:
             raise
         except Exception as error:  # a template is a program, and may raise anything
-            raise refused(error, chat, messages) from None
-
-
-def refused(error: Exception, chat: Chat, messages: List[Message]) -> Unusable:
-    """Return the error for a template that raises one for the first messages of a chat."""
-    part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, which are needed to find turns"
-    why = str(error) or type(error).__name__
-    return Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}")
+            part = "" if len(messages) == len(chat.messages) else f" the first {len(messages)} messages alone, which are needed to find turns"
+            why = str(error) or type(error).__name__
+            raise Unusable(f"refused by the template: {why}", f"the chat template refuses{part}: {why}") from None
 
 
 def loss_message(chat: Chat, kind: str, number: int, is_earlier: bool) -> str:
@@ -441,14 +437,7 @@ def load(folder: str) -> Any:
     """Load the tokenizer of a folder."""
     if not os.path.isdir(folder):
         raise MissingError("no such folder", folder)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    try:
-        import jinja2  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise DependencyError(f"chat templates need the package {error.name}: pip install 'bload[chat]'") from None
-    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers = packages("chat", "jinja2", "transformers")[-1]
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
@@ -456,6 +445,18 @@ def load(folder: str) -> Any:
     if not tokenizer.is_fast:
         raise OptionError("the tokenizer has no tokenizer.json, and cannot map tokens to the text", folder)
     return tokenizer
+
+
+def packages(extra: str, *names: str) -> List[Any]:
+    """Import packages and return them, transformers without its advice; raise DependencyError if one is missing. extra: the one of bload with them."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    try:
+        found: List[Any] = [importlib.import_module(name) for name in names]
+    except ImportError as error:
+        raise DependencyError(f"chats need the package {error.name}: pip install 'bload[{extra}]'") from None
+    found[names.index("transformers")].utils.logging.set_verbosity_error()
+    return found
 
 
 def choose(template: Any, name: Optional[str], folder: str) -> Optional[str]:

@@ -5,7 +5,7 @@ import ctypes
 import multiprocessing
 import signal
 from multiprocessing.connection import wait
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, TypeVar
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Tuple, TypeVar
 
 from .errors import Error
 
@@ -21,9 +21,9 @@ class Workers(Generic[Item, Result]):
     Each worker has one chunk of items at a time, so that worker and main process never both block in send.
     """
 
-    def __init__(self, convert: Callable[[Item], Result], count: int):
-        """Remember the function and the number of workers; 1: the main process calls the function itself."""
-        self.convert, self.count = convert, count
+    def __init__(self, convert: Callable[[Item], Result], count: int, where: Callable[[Item], str] = lambda item: ""):
+        """Remember the function and the number of workers; 1: the main process calls the function itself. where: names an item in messages."""
+        self.convert, self.count, self.where = convert, count, where
 
     def results(self, chunks: Iterable[List[Item]]) -> Iterator[Result]:
         """Yield the results of all items, in order; raise Error if a worker ended."""
@@ -33,13 +33,13 @@ class Workers(Generic[Item, Result]):
                 yield from map(self.convert, chunk)
             return
         idle = self.start()
-        busy: Dict[Any, int] = {}                   # the chunk of each worker
+        busy: Dict[Any, Tuple[int, List[Item]]] = {}    # the chunk of each worker, and its number
         done: Dict[int, List[Result]] = {}
         first = 0                                   # the next chunk in order
         for number, chunk in enumerate(chunks):
             # Limit how many finished chunks wait for an earlier one, which bounds memory.
             while not idle or number - first >= 2 * self.count:
-                idle += collect(busy, done)
+                idle += self.collect(busy, done)
                 while first in done:
                     yield from done.pop(first)
                     first += 1
@@ -47,10 +47,10 @@ class Workers(Generic[Item, Result]):
             try:
                 worker.send(chunk)
             except ConnectionError:
-                raise Error(LOST) from None
-            busy[worker] = number
+                raise self.lost(chunk) from None
+            busy[worker] = number, chunk
         while busy:
-            idle += collect(busy, done)
+            idle += self.collect(busy, done)
         for number in sorted(done):
             yield from done[number]
         for worker in idle:
@@ -80,6 +80,22 @@ class Workers(Generic[Item, Result]):
         except (EOFError, ConnectionError):
             pass
 
+    def collect(self, busy: Dict[Any, Tuple[int, List[Item]]], done: Dict[int, List[Result]]) -> List[Any]:
+        """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
+        ready: List[Any] = wait(list(busy))
+        for worker in ready:
+            number, chunk = busy.pop(worker)
+            try:
+                done[number] = worker.recv()
+            except (EOFError, ConnectionError):
+                raise self.lost(chunk) from None
+        return ready
+
+    def lost(self, chunk: List[Item]) -> Error:
+        """Return the error for a worker that ended with a chunk."""
+        names = [name for name in map(self.where, chunk) if name]
+        return Error(LOST + (f"; it had {', '.join(names)}, whose media may have crashed their decoder" if names else ""))
+
 
 def keep_memory() -> None:
     """Let malloc keep what is freed: arrays of some megabytes would be mapped, filled with zeros and unmapped for each item."""
@@ -87,14 +103,3 @@ def keep_memory() -> None:
     if mallopt is not None:
         mallopt(MMAP_THRESHOLD, 1 << 30)
         mallopt(TRIM_THRESHOLD, 1 << 30)
-
-
-def collect(busy: Dict[Any, int], done: Dict[int, List[Any]]) -> List[Any]:
-    """Wait until workers finish their chunks, store the results, and return these workers; raise Error if a worker ended."""
-    ready: List[Any] = wait(list(busy))
-    for worker in ready:
-        try:
-            done[busy.pop(worker)] = worker.recv()
-        except (EOFError, ConnectionError):
-            raise Error(LOST) from None
-    return ready
