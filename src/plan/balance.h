@@ -69,8 +69,8 @@ int bl_balance_deal(struct bl_costed *block, size_t blocks, size_t full, const s
 
 /* --- mix of costs ------------------------------------------------------------------------------------------------- */
 
-/* Measures the distance between the waits of a plan and fair samples of all blocks. An order that puts blocks of equal cost together
- * loses little, and the training then sees long sequences at one time and short ones at another. */
+/* Measures the distance between the waits of a plan and fair samples of all blocks. An order that puts blocks of equal
+ * cost together loses little, and the training then sees long sequences at one time and short ones at another. */
 
 /* Sets highest, apart, apart_drawn and neighbours of *balance. block: in the order of the plan; sequence: the pieces
  * that the entries refer to; seed: of the order that is compared. BL_EFAIL: out of memory. */
