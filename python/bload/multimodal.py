@@ -15,6 +15,7 @@ samples.py (rows) -> media.py (pictures, videos and sounds of a row) -> processi
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -58,7 +59,7 @@ FREE = "--progress", "--json", "--dry-run", "--skipped-ok", "--parents", "--memo
 class Result(NamedTuple):
     """What became of a row: how the journal has it, and the members of its tar, or for --scan the steps of its own fields and its columns."""
     row: Row
-    data: bytes = b""
+    data: Sequence[Any] = ()
     own: Dict[str, int] = {}
     columns: Dict[str, Any] = {}
 
@@ -299,15 +300,25 @@ def count(totals: Totals, row: Row) -> None:
         totals.add(1, row.tokens, row.trained, row.counts)
 
 
+def loaded(arguments: argparse.Namespace) -> Processor:
+    """Return the processor. Garbage collection pauses for it, and passes over what it loads from then on, which lives until the end."""
+    choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
+    gc.disable()
+    try:
+        return Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32",
+                         arguments.frames_rule == "qwen_vl_utils")
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run a command line that was parsed, and return the exit status."""
     if not arguments.scan:      # wrong options of bload pack are refused before the processor runs for hours
         status: Optional[int] = pack(arguments, "--print-config", "rows.tar", output=subprocess.DEVNULL)
         if status:
             return status
-    choices = Choices(arguments.train_on, False, arguments.special_in_content, arguments.allow_loss)
-    processor = Processor(arguments.processor, arguments.template, dict(arguments.set), choices, arguments.pixels == "f32",
-                          arguments.frames_rule == "qwen_vl_utils")
+    processor = loaded(arguments)
     if processor.template is not None and processor.template.is_dated() and not arguments.quiet:
         say("the chat template writes the date: --set strftime_now=DATE makes the ids independent of the day")
     if arguments.scan:

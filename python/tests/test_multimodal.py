@@ -170,13 +170,13 @@ class OnDisk(tool.Tool):
         """Rows go on after the last whole line of the journal; what is behind it in the tar is cut off."""
         files = self.rows(a=1)
         self.assertEqual([os.path.basename(tar) for tar in files.tars], ["x.tar", "x-2.tar"])
-        first = files.add(row_files.Row(0, 0, "k", ("tokens",), 3, 2, {"c": 1}), b"1" * 512)
-        skipped = files.add(row_files.Row(0, 0, fault="f", reason="r"), b"")
-        twice = files.add(row_files.Row(0, 0, "k"), b"2" * 512)
+        first = files.add(row_files.Row(0, 0, "k", ("tokens",), 3, 2, {"c": 1}), [b"1" * 512])
+        skipped = files.add(row_files.Row(0, 0, fault="f", reason="r"), [])
+        twice = files.add(row_files.Row(0, 0, "k"), [b"2" * 512])
         self.assertIn("the id k is that of an earlier row", twice.fault)
-        other = files.add(row_files.Row(1, 0, "k"), b"3" * 512)
+        other = files.add(row_files.Row(1, 0, "k"), [b"3" * 512])
         files.flush()
-        lost = files.add(row_files.Row(1, 0, "l"), b"4" * 512)
+        lost = files.add(row_files.Row(1, 0, "l"), [b"4" * 512])
         self.assertEqual(lost.end, 1024)
         files.open[1].flush()
         with open(self.path("rows", "journal.jsonl"), "ab") as file:

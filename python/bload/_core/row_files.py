@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tarfile
-from typing import Any, BinaryIO, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, BinaryIO, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 from urllib.parse import quote
 
 import numpy as np
@@ -55,17 +55,17 @@ def member(name: str, *data: Any) -> List[Any]:
     return [info.tobuf(tarfile.GNU_FORMAT), *data, bytes(-info.size % BLOCK)]
 
 
-def members(key: str, fields: Dict[str, np.ndarray], columns: Optional[Dict[str, Any]]) -> bytes:
-    """Return the members of a chat: its fields that have steps, and its columns as JSON."""
-    out = []
+def members(key: str, fields: Dict[str, np.ndarray], columns: Optional[Dict[str, Any]]) -> List[Any]:
+    """Return the members of a chat, in parts: its fields that have steps, and its columns as JSON."""
+    out: List[Any] = []
     for name, values in fields.items():
         if len(values):
             values, head = np.ascontiguousarray(values), io.BytesIO()
             np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
-            out += member(f"{key}.{name}.npy", head.getvalue(), values.reshape(-1).view(np.uint8).data)
+            out += member(f"{key}.{name}.npy", head.getvalue(), values.reshape(-1).view(np.uint8))
     if columns is not None:
         out += member(f"{key}.json", json.dumps(columns, default=str).encode())
-    return b"".join(out)
+    return out
 
 
 def tar_names(paths: List[str]) -> List[str]:
@@ -158,18 +158,18 @@ class RowFiles:
             if os.path.exists(tar):
                 os.truncate(tar, end)
 
-    def add(self, row: Row, data: bytes) -> Row:
-        """Write a row, whose members are `data`, and return it as the journal has it."""
+    def add(self, row: Row, data: Sequence[Any]) -> Row:
+        """Write a row, whose members have the parts `data`, and return it as the journal has it."""
         row = unique(row, self.known[row.file])
         if row.fault:
-            data = b""
+            data = ()
         if self.open is None or self.open[0] != row.file:
             self.flush()
             if self.open is not None:
                 self.open[1].close()
             self.open = row.file, open(self.tars[row.file], "ab")
-        self.open[1].write(data)
-        self.ends[row.file] += len(data)
+        self.open[1].writelines(data)
+        self.ends[row.file] += sum(map(len, data))
         row = row._replace(end=self.ends[row.file])
         self.waiting.append(row)
         if len(self.waiting) >= TOGETHER:
