@@ -100,6 +100,8 @@ static int capacity_find(struct bl_plan_options *options, int c, const int64_t *
     struct planned alone, planned;
     own.max_column.count = 0;
     own.cost = bl_cost_of_common(&options->cost, &options->max_column);
+    if (own.remainder == BL_REMAINDER_DROP) /* the capacity must do for the blocks that are dropped, too */
+        own.world_size = own.batch_size = own.accumulate = 1;
     for (int i = 0; i < options->max_column.count; i++) {
         if (options->max_column.each[i].max > 0)
             own.max_column.each[own.max_column.count++] = options->max_column.each[i];

@@ -101,6 +101,21 @@ UNIT_TEST(a_large_sequence_decides_the_capacity)
     }
 }
 
+/* The largest sequence may lie in a block that is dropped. */
+UNIT_TEST(capacities_do_for_blocks_that_are_dropped)
+{
+    struct lists l = lists_make();
+    l.patches[5] = 5000;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct bl_plan_options o = options_make(&l, 0, 0);
+        o.seed = seed;
+        o.remainder = BL_REMAINDER_DROP;
+        o.world_size = 3;
+        ck_assert_msg(bl_capacities_find(&o, l.length, ROWS, &e) == BL_OK, "%s", e.text);
+        ck_assert_double_eq(o.max_column.each[1].max, 5000);
+    }
+}
+
 UNIT_TEST(capacities_of_fields_without_steps_are_1)
 {
     struct lists l = lists_make();
