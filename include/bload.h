@@ -46,9 +46,10 @@ extern "C" {
 
 enum bload_code {
     BLOAD_OK = 0,
-    BLOAD_EFAIL = -1,  /* the system failed: out of memory, no such file, a disk error */
-    BLOAD_EUSAGE = -2, /* wrong use: a block out of range, an unfinished dataset, options that contradict each other */
-    BLOAD_EDATA = -3,  /* the data is damaged */
+    BLOAD_EFAIL = -1,   /* the system failed: out of memory, no such file, a disk error */
+    BLOAD_EUSAGE = -2,  /* wrong use: a block out of range, an unfinished dataset, options that contradict each other */
+    BLOAD_EDATA = -3,   /* the data is damaged */
+    BLOAD_ECANCEL = -4, /* the caller ended the work early: see bload_plan_options.cancel */
 };
 
 struct bload_error {
@@ -212,6 +213,7 @@ enum bload_strategy {
     BLOAD_STRATEGY_NAIVE,     /* each sequence in a block of its own, padded to T */
     BLOAD_STRATEGY_SAMPLE,    /* clips of `clip` steps from each sequence that is long enough */
     BLOAD_STRATEGY_MIX,       /* each sequence cut or padded to `clip` steps */
+    BLOAD_STRATEGY_STORE,     /* all sequences in the order of the lengths, in rows of T steps, split where rows end */
 };
 
 enum bload_fill {
@@ -283,13 +285,17 @@ struct bload_plan_options {
     const uint32_t *group; /* [count] sequences of different groups never share a block; NULL: all are one group */
     int max_columns;       /* 0 to BLOAD_MAX_COLUMNS_MAX; above 0 only with BLOAD_FILL_OPTIMAL */
     const struct bload_max_column *max_column; /* [max_columns] */
+    /* NULL, or a number of the caller. If a signal handler or another thread makes it other than 0, planning ends soon,
+     * with BLOAD_ECANCEL. */
+    const volatile int *cancel;
 };
 
 struct bload_plan;
 
 /* Plans sequences of length[0] to length[count - 1] steps; a length of 0 is left out. options NULL: all defaults. The
  * arrays of the options are not needed after the call. BLOAD_EUSAGE: an option is wrong, contradicts another one, or is
- * not known to this library. BLOAD_EFAIL: out of memory, or a sequence is longer than T with BLOAD_OVERSIZE_ERROR. */
+ * not known to this library. BLOAD_EFAIL: out of memory, or a sequence is longer than T with BLOAD_OVERSIZE_ERROR.
+ * BLOAD_ECANCEL: see bload_plan_options.cancel. */
 BLOAD_API int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan_options *options,
                               struct bload_plan **plan, struct bload_error *error);
 
@@ -333,6 +339,13 @@ BLOAD_API int64_t bload_plan_piece_count(const struct bload_plan *plan, int64_t 
  * count is less than bload_plan_piece_count, or there is no such block. */
 BLOAD_API int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload_piece *pieces, int64_t count,
                                 struct bload_error *error);
+
+/* Copies all pieces of all blocks. Block b has the pieces block_ptr[b] to block_ptr[b + 1] - 1, in order of start;
+ * piece p is steps source_start[p] to source_start[p] + length[p] - 1 of the sequence sequence[p], and begins at step
+ * start[p] of its block. block_ptr has room for counts->blocks + 1 numbers, and each of the other arrays for
+ * counts->pieces; NULL: this array is not wanted. */
+BLOAD_API void bload_plan_copy(const struct bload_plan *plan, int64_t *block_ptr, int64_t *sequence, int32_t *start,
+                               int32_t *length, int64_t *source_start);
 
 #ifdef __cplusplus
 }

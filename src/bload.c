@@ -359,7 +359,7 @@ static int options_copy(const struct bload_plan_options *from, struct bload_plan
 /* Checks the members that the planner does not check: enums of a program that may know other values. BL_EUSAGE. */
 static int options_check(const struct bload_plan_options *o, struct bl_error *e)
 {
-    if ((unsigned)o->strategy > BLOAD_STRATEGY_MIX || (unsigned)o->fill > BLOAD_FILL_PAPER ||
+    if ((unsigned)o->strategy > BLOAD_STRATEGY_STORE || (unsigned)o->fill > BLOAD_FILL_PAPER ||
         (unsigned)o->oversize > BLOAD_OVERSIZE_DROP || (unsigned)o->remainder > BLOAD_REMAINDER_DROP ||
         (unsigned)o->sync > BLOAD_SYNC_STEP)
         return bl_error_set(e, BL_EUSAGE, "unknown strategy, fill, oversize, remainder or sync");
@@ -378,7 +378,8 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
     static const enum bl_strategy strategy[] = {[BLOAD_STRATEGY_BLOCK] = BL_STRATEGY_BLOCK,
                                                 [BLOAD_STRATEGY_NAIVE] = BL_STRATEGY_NAIVE,
                                                 [BLOAD_STRATEGY_SAMPLE] = BL_STRATEGY_SAMPLE,
-                                                [BLOAD_STRATEGY_MIX] = BL_STRATEGY_MIX};
+                                                [BLOAD_STRATEGY_MIX] = BL_STRATEGY_MIX,
+                                                [BLOAD_STRATEGY_STORE] = BL_STRATEGY_STORE};
     static const enum bl_fill fill[] = {[BLOAD_FILL_OPTIMAL] = BL_FILL_OPTIMAL, [BLOAD_FILL_PAPER] = BL_FILL_PAPER};
     static const enum bl_oversize oversize[] = {[BLOAD_OVERSIZE_ERROR] = BL_OVERSIZE_ERROR,
                                                 [BLOAD_OVERSIZE_SPLIT] = BL_OVERSIZE_SPLIT,
@@ -414,6 +415,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .accumulate = from->accumulate,
                                    .sync = (enum bl_sync)from->sync,
                                    .group = from->group,
+                                   .cancel = from->cancel,
                                    .max_column.count = from->max_columns};
     for (int c = 0; c < from->max_columns; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
@@ -590,4 +592,31 @@ int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload
         start = bl_plan_next_start(p, start, length);
     }
     return error_export(code, &e, error);
+}
+
+/* Lengths are read in random order where the plan does not store those of the pieces, so they are prefetched. */
+void bload_plan_copy(const struct bload_plan *plan, int64_t *block_ptr, int64_t *sequence, int32_t *start,
+                     int32_t *length, int64_t *source_start)
+{
+    enum { AHEAD = 32 }; /* pieces */
+    const struct bl_plan *p = &plan->plan;
+    for (size_t b = 0; b < p->blocks; b++) {
+        int64_t at = 0; /* step of the block */
+        for (int64_t i = p->block_ptr[b]; i < p->block_ptr[b + 1]; i++) {
+            if (plan->length && (size_t)i + AHEAD < p->pieces)
+                __builtin_prefetch(&plan->length[p->sequence[i + AHEAD]]);
+            int64_t steps = plan->length ? plan->length[p->sequence[i]] : p->length[i];
+            if (sequence)
+                sequence[i] = p->sequence[i];
+            if (start)
+                start[i] = (int32_t)at;
+            if (length)
+                length[i] = (int32_t)steps;
+            if (source_start)
+                source_start[i] = p->source_start ? p->source_start[i] : 0;
+            at = bl_plan_next_start(p, at, steps);
+        }
+    }
+    if (block_ptr)
+        memcpy(block_ptr, p->block_ptr, (p->blocks + 1) * sizeof *block_ptr);
 }

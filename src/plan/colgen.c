@@ -580,7 +580,7 @@ int bl_colgen_run(struct bl_colgen *g, struct bl_error *e)
 {
     int64_t solve_work = bl_knapsack_work(g->h, (uint32_t)g->limits->T, g->limits->sequences, g->knapsack.is_bounded);
     int code = BL_OK;
-    while (!code && g->work > 0) {
+    while (!code && g->work > 0 && !bl_limits_cancelled(g->limits)) {
         /* Partial pricing: takes the best of IN_TURN columns of the pool, or a surplus, and goes on in turn while none
          * saves enough. saving: blocks saved by a block of the column; 0 if no column saves any. */
         struct bl_master *m = &g->master;

@@ -292,6 +292,7 @@ int bl_loads_make(struct bl_loads *l, const struct bl_draft *d, size_t first, si
     size_t pieces = d->first[end] - d->first[first] + 1;
     *l = (struct bl_loads){.lengths = lengths,
                            .needs = needs,
+                           .limits = limits,
                            .kinds = 1 + needs->count + (limits->sequences < BL_SEQUENCES_MAX),
                            .most = {{limits->T}},
                            .id = malloc(pieces * sizeof *l->id),

@@ -136,6 +136,7 @@ struct bl_load_block {
 struct bl_loads {
     const struct bl_lengths *lengths;
     const struct bl_needs *needs;
+    const struct bl_limits *limits;
     int kinds;             /* of load */
     struct bl_load most;   /* of a block */
     struct bl_load weight; /* of one unit too many: all kinds count alike, as a part of what a block has */

@@ -362,7 +362,9 @@ static int drawer_draw(struct drawer *w, const struct bl_draft *d, size_t first,
     int code = BL_OK;
     *all = true;
     for (size_t p = 0; !code && p < pools && *all; p++) {
-        code = drawer_load(w, d, first + blocks * p / pools, first + blocks * (p + 1) / pools, e);
+        code = bl_limits_check(w->g->limits, e);
+        if (!code)
+            code = drawer_load(w, d, first + blocks * p / pools, first + blocks * (p + 1) / pools, e);
         w->pools--;
         if (!code && w->rests > 0)
             code = drawer_draw_pool(w, p + 1 == pools, e);

@@ -210,7 +210,8 @@ static int level_round(struct levelling *v, struct bl_error *e)
     bl_sort_u64(v->order, v->count, 32);
     for (size_t i = v->count; i-- > 0 && !code && v->m.exchange.work < v->work;) {
         uint32_t b = v->member[v->order[i] & UINT32_MAX];
-        if (!level_at(v, b, p)->is_above_target || level_at(v, b, p)->idle < IDLE_MAX)
+        code = bl_limits_check(v->l->limits, e);
+        if (!code && (!level_at(v, b, p)->is_above_target || level_at(v, b, p)->idle < IDLE_MAX))
             code = level_improve(v, b, e);
     }
     return code;

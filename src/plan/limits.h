@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
 /* Each part of a search gets a copy of the limits with its share of the work. A search counts operations,
@@ -26,12 +28,26 @@ enum bl_search_part {
 
 /* The limits of one search. */
 struct bl_limits {
-    int64_t T;          /* units in a block, at most BL_T_MAX */
-    uint32_t sequences; /* maximum per block, at least 1; UINT32_MAX: no limit */
-    int64_t work;       /* operations of one search; best fit packs what it does not finish */
-    int64_t *used;      /* NULL, or a counter to which the search adds its operations */
-    uint32_t without;   /* 0, or a set of enum bl_search_part */
+    int64_t T;                  /* units in a block, at most BL_T_MAX */
+    uint32_t sequences;         /* maximum per block, at least 1; UINT32_MAX: no limit */
+    int64_t work;               /* operations of one search; best fit packs what it does not finish */
+    int64_t *used;              /* NULL, or a counter to which the search adds its operations */
+    uint32_t without;           /* 0, or a set of enum bl_search_part */
+    const volatile int *cancel; /* as in struct bl_plan_options */
 };
+
+/* Returns whether the caller has cancelled the plan. A search then ends as if its work were used up, and the planner,
+ * which drops what the search has found, returns BL_ECANCEL. Cheap enough for every turn of a loop. */
+static inline bool bl_limits_cancelled(const struct bl_limits *l)
+{
+    return l->cancel && __atomic_load_n(l->cancel, __ATOMIC_RELAXED) != 0;
+}
+
+/* Returns BL_ECANCEL if the caller has cancelled the plan. */
+static inline int bl_limits_check(const struct bl_limits *l, struct bl_error *e)
+{
+    return bl_limits_cancelled(l) ? bl_error_set(e, BL_ECANCEL, "cancelled") : BL_OK;
+}
 
 /* Returns the same limits with other work. */
 static inline struct bl_limits bl_limits_with(const struct bl_limits *l, int64_t work)

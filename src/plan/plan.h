@@ -134,6 +134,8 @@ struct bl_plan_options {
     const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
     struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL; bl_plan_columns_set adds those of capacity */
     struct bl_plan_columns capacity;   /* of the fields with steps of their own; BLOCK with BL_FILL_OPTIMAL, STORE */
+    const volatile int *cancel; /* a number that another thread or a signal handler may set, or NULL: if it is not
+                                   0, planning ends with BL_ECANCEL. Not an option of the plan */
 };
 
 /* How even the ranks and the steps of a plan are, measured by the costs of the blocks. A wait is the work between two
@@ -189,7 +191,8 @@ struct bl_plan {
 
 /* Plans count sequences of length[i] steps; a length of 0 leaves out a sequence, such as a row that is not ok.
  * BL_EUSAGE: invalid options (T out of range...). BL_EFAIL: out of memory, a sequence longer than T with
- * BL_OVERSIZE_ERROR (the message has the index of the first), or an empty plan. On error *plan is empty. */
+ * BL_OVERSIZE_ERROR (the message has the index of the first), or an empty plan. BL_ECANCEL: *options->cancel is not 0.
+ * On error *plan is empty. */
 int bl_plan_make(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *options,
                  struct bl_error *e);
 /* Frees the tables; {0} is accepted. */

@@ -42,7 +42,16 @@ static struct bl_limits planner_limits(const struct bl_planner *p)
 {
     return (struct bl_limits){.T = p->pieces.lengths.cap,
                               .sequences = (uint32_t)p->options.max_sequences,
-                              .work = p->options.effort * INT64_C(1000000000)};
+                              .work = p->options.effort * INT64_C(1000000000),
+                              .cancel = p->options.cancel};
+}
+
+/* Returns BL_ECANCEL if the caller has cancelled the plan. A search that is cancelled ends early without an error, so
+ * that this is asked after each. */
+static int planner_check_cancel(const struct bl_planner *p, struct bl_error *e)
+{
+    const struct bl_limits limits = planner_limits(p);
+    return bl_limits_check(&limits, e);
 }
 
 /* Returns the functions of the fill: with maxima of columns, the optimal fill has others. */
@@ -77,6 +86,8 @@ static int planner_prepare(struct bl_planner *p, struct bl_subproblem *s, int64_
         limits.used = used;
         s->needs = &p->needs;
         code = planner_fill_ops(p)->prepare(s, &units, &limits, e);
+        if (!code)
+            code = bl_limits_check(&limits, e);
     } else {
         bl_histogram_free(&s->h);
     }
@@ -364,6 +375,8 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
     for (size_t s = 0; s < p->subproblems.count && !code; s++) {
         code = planner_draft_subproblem(p, &p->subproblems.each[s], d, &wanted, seed + s * UINT64_C(0x9e3779b97f4a7c15),
                                         e);
+        if (!code)
+            code = planner_check_cancel(p, e);
         if (last)
             bl_subproblem_free(&p->subproblems.each[s]);
     }
@@ -418,6 +431,7 @@ static int planner_make_blocks(struct bl_planner *p, struct bl_draft *d, uint64_
         BL_TRY(bl_loss_bound(balance, d, &p->cost, &order.ranks, p->options.max_sequences, e));
         BL_TRY(bl_order_lost(balance, d, &order, e));
     }
+    BL_TRY(planner_check_cancel(p, e));
     return planner_is_balanced(p) && planner_has_fill(p) ? bl_level_blocks(d, &level, e) : BL_OK;
 }
 
@@ -537,6 +551,9 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     p->is_repeated = false;
     if (p->taken || !last)
         code = planner_differ(p, &d, seed, min_blocks, plan, e);
+    if (code)
+        goto out;
+    code = planner_check_cancel(p, e);
     if (code)
         goto out;
     /* The order moves the tables from the draft to the plan. */

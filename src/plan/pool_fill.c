@@ -318,6 +318,7 @@ static int filler_run(struct filler *f, struct bl_error *e)
             if (f->pool.left < f->pool.count / 2)
                 filler_index(f, false);
             filler_fill_block(f, &b);
+            BL_TRY(bl_limits_check(f->measure.limits, e));
             BL_TRY(bl_draft_close(f->d, b.size, e));
         }
     }

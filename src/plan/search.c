@@ -199,10 +199,10 @@ struct search {
     int64_t used;             /* operations of all parts so far */
 };
 
-/* Returns whether work is left and the blocks are not yet proven to be the fewest. */
+/* Returns whether work is left, and the blocks are not yet proven to be the fewest; false if the plan is cancelled. */
 static bool search_is_open(const struct search *s)
 {
-    return s->limits->work > s->used && (int64_t)s->best->blocks > *s->bound;
+    return s->limits->work > s->used && !bl_limits_cancelled(s->limits) && (int64_t)s->best->blocks > *s->bound;
 }
 
 /* Searches by item grouping, with finer classes each time. The finest are tried only if the gap to the bound exceeds

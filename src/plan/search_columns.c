@@ -486,7 +486,7 @@ static int dive_run(struct dive *d, int64_t *bound, bool *found, struct bl_error
     d->points = 0;
     d->is_resumed = false;
     *found = false;
-    while (!code && d->work > 0) {
+    while (!code && d->work > 0 && !bl_limits_cancelled(&d->limits)) {
         bool is_open;
         bl_remainder_set(&d->rest, d->h, d->left);
         *found = d->rest.h.distinct == 0 && d->fixed.blocks <= d->target;

@@ -235,7 +235,7 @@ static bool completion_repeat(struct completion *c, int64_t room, const struct b
     static const int ways[] = {2, 2, WAYS_MAX, 2};
     bool found = false;
     int64_t left = limits->work;
-    for (int run = 0; left > 0 && !found; run++) {
+    for (int run = 0; left > 0 && !found && !bl_limits_cancelled(limits); run++) {
         int64_t share = left < once ? left : once;
         uint32_t last = 0;
         for (uint32_t b = 0; b < c->h->distinct; b++) {

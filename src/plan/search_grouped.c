@@ -372,7 +372,8 @@ int bl_search_grouped(struct bl_patterns *patterns, int64_t *bound, const struct
     int code = s.longest && s.price ? bl_histogram_reserve(&s.h, n, e) : bl_error_memory(e);
     if (!code)
         code = bl_residual_make(&s.residual, h, e);
-    while (!code && s.used < limits->work && blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
+    while (!code && s.used < limits->work && !bl_limits_cancelled(limits) &&
+           blocks > (patterns->blocks ? BLOCKS_LEFT : BLOCKS_MIN)) {
         size_t before = patterns->blocks;
         s.classes = classes;
         while (before > 0 && s.classes > CLASSES_MIN && blocks < (size_t)s.classes * BLOCKS_PER_CLASS)

@@ -233,7 +233,7 @@ int bl_search_min_slack(struct bl_patterns *patterns, const struct bl_histogram 
     if (!code)
         code = bl_subset_sum_make(&s.subset, (uint32_t)limits->T, limits->sequences < limits->T, e);
     size_t longest;
-    while (!code && s.work > 0 &&
+    while (!code && s.work > 0 && !bl_limits_cancelled(limits) &&
            (longest = bl_bitset_previous(&s.residual.nonempty, h->distinct - 1)) != BL_BITSET_NONE)
         code = slack_fill_block(&s, longest, patterns, e);
     /* Lengths that remain when the work ends are packed by best fit. */

@@ -128,7 +128,7 @@ static void block_relieve(struct bl_loads *l, size_t b)
 static bool loads_relieve(struct bl_loads *l, int64_t work)
 {
     int64_t least = INT64_MAX;
-    for (int stale = 0; stale < STALE && l->work < work; stale++) {
+    for (int stale = 0; stale < STALE && l->work < work && !bl_limits_cancelled(l->limits); stale++) {
         int64_t excess = 0;
         for (size_t b = 0; b < l->blocks; b++) {
             int64_t its = block_excess(l, b);
@@ -219,6 +219,8 @@ static int search_reduce(struct bl_loads *l, int64_t bound, int64_t work, struct
                       .block = malloc((l->blocks + 1) * sizeof *s.block)};
     int code = s.next && s.block ? BL_OK : bl_error_memory(e);
     for (int failures = 0; !code && failures < FAILURES && (int64_t)l->blocks > bound && l->work < work;) {
+        if ((code = bl_limits_check(l->limits, e)))
+            break;
         memcpy(s.next, l->next, l->pieces * sizeof *s.next);
         memcpy(s.block, l->block, l->blocks * sizeof *s.block);
         s.blocks = l->blocks;
@@ -283,6 +285,8 @@ static int draft_change(struct bl_draft *d, size_t first, const struct bl_subpro
         code = bl_loads_make(&l, d, begin, end, &s->lengths, s->needs, limits, e);
         l.random = random;
         r->work = work / (int64_t)(runs - i);
+        if (!code)
+            code = bl_limits_check(limits, e);
         if (!code && r->is_relieved)
             code = r->change(&l, r, e);
         d->pieces = d->first[begin];

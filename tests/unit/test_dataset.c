@@ -2,6 +2,9 @@
 #include "base/io.h"
 #include "bload.h"
 
+#include <pthread.h>
+#include <stddef.h>
+#include <time.h>
 #include <turbojpeg.h>
 
 #include "sample.h"
@@ -508,17 +511,88 @@ UNIT_TEST(options_have_a_size)
     } options = {.known = {.T = 8}};
     struct bload_plan *plan;
     struct bload_error error;
-    static const size_t too_small[] = {0, 1, SIZE - 1};
+    static const size_t oldest = offsetof(struct bload_plan_options, cancel);
+    const size_t too_small[] = {0, 1, oldest - 1};
     for (size_t i = 0; i < COUNT(too_small); i++) {
         options.known.size = too_small[i];
         ck_assert_int_eq(bload_plan_make(length, 5, &options.known, &plan, &error), BLOAD_EUSAGE);
         ck_assert_ptr_nonnull(strstr(error.text, "set it to sizeof(struct bload_plan_options)"));
     }
+    options.known.size = oldest;
+    ck_assert_int_eq(planned(length, 5, &options.known, BLOAD_OK).blocks, 3);
     options.known.size = sizeof options;
     ck_assert_int_eq(planned(length, 5, &options.known, BLOAD_OK).blocks, 3);
     options.later = 1;
     ck_assert_int_eq(bload_plan_make(length, 5, &options.known, &plan, &error), BLOAD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "members that version " BLOAD_VERSION " does not know"));
+}
+
+UNIT_TEST(one_call_copies_all_pieces)
+{
+    static const int64_t length[] = {5, 3, 21, 2, 6, 0, 1};
+    static const struct bload_plan_options each[] = {
+        {.size = SIZE, .T = 24},
+        {.size = SIZE, .T = 8, .oversize = BLOAD_OVERSIZE_SPLIT, .overlap = 2, .align = 4, .seed = 3},
+        {.size = SIZE, .T = 8, .strategy = BLOAD_STRATEGY_STORE},
+        {.size = SIZE, .T = 24, .world_size = 7, .remainder = BLOAD_REMAINDER_PAD},
+    };
+    for (size_t o = 0; o < COUNT(each); o++) {
+        FREED_PLAN struct bload_plan *plan;
+        int64_t block_ptr[20], sequence[20], source_start[20], again[20];
+        int32_t start[20], steps[20];
+        ck_assert_int_eq(bload_plan_make(length, COUNT(length), &each[o], &plan, NULL), BLOAD_OK);
+        const struct bload_counts *counts = bload_plan_counts(plan);
+        bload_plan_copy(plan, block_ptr, sequence, start, steps, source_start);
+        ck_assert_int_eq(block_ptr[0], 0);
+        ck_assert_int_eq(block_ptr[counts->blocks], counts->pieces);
+        for (int64_t b = 0; b < counts->blocks; b++) {
+            struct bload_piece piece[8];
+            ck_assert_int_eq(block_ptr[b + 1] - block_ptr[b], bload_plan_piece_count(plan, b));
+            ck_assert_int_eq(bload_plan_pieces(plan, b, piece, 8, NULL), BLOAD_OK);
+            for (int64_t i = 0, p = block_ptr[b]; p < block_ptr[b + 1]; i++, p++) {
+                ck_assert_int_eq(piece[i].sequence, sequence[p]);
+                ck_assert_int_eq(piece[i].start, start[p]);
+                ck_assert_int_eq(piece[i].length, steps[p]);
+                ck_assert_int_eq(piece[i].source_start, source_start[p]);
+            }
+        }
+        bload_plan_copy(plan, NULL, again, NULL, NULL, NULL);
+        ck_assert_mem_eq(again, sequence, (size_t)counts->pieces * sizeof *again);
+    }
+}
+
+/* Sets the number after a while. */
+static void *cancel_later(void *cancel)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    __atomic_store_n((int *)cancel, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* With this effort, the search for the last block takes minutes. The limit is wide for machines with other work, and
+ * for valgrind. */
+#define SECONDS_MOST 10
+
+UNIT_TEST(another_thread_cancels_a_plan)
+{
+    static int64_t length[3000];
+    int cancel = 0;
+    struct bload_plan_options options = {.size = SIZE, .T = 10000, .effort = 1000, .cancel = &cancel};
+    struct bload_plan *plan;
+    struct bload_error error;
+    struct timespec begin, end;
+    pthread_t thread;
+    for (size_t i = 0; i < COUNT(length); i++)
+        length[i] = 2001 + (int64_t)((i * 2654435761 >> 8) % 2999);
+    ck_assert_int_eq(pthread_create(&thread, NULL, cancel_later, &cancel), 0);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    ck_assert_int_eq(bload_plan_make(length, COUNT(length), &options, &plan, &error), BLOAD_ECANCEL);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_ptr_null(plan);
+    ck_assert_str_eq(error.text, "cancelled");
+    double seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+    ck_assert_msg(seconds < SECONDS_MOST, "%g s", seconds);
 }
 
 UNIT_TEST(every_strategy_and_every_error_of_planning)
