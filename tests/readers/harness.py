@@ -3,8 +3,8 @@ line: "ok NAME", "not ok NAME" (after what went wrong) or "skip NAME: REASON".
 
     harness.py [-C FOLDER] [-k PART-OF-A-NAME] [-l]        -C: not the tests here; -l: with the seconds of each, and those of processor time
 
-Environment: BLOAD (the tool), CONVERT_RAW and TEXT_PROBE (the programs made of convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS, QUICK (without
-the classes with `long = True`, which are named).
+Environment: BLOAD (the tool), BLOAD_LIBRARY (the C library, by default the one of this build), CONVERT_RAW and TEXT_PROBE (the programs made of
+convert_raw.c and text_probe.c), BLOAD_SHARED, JOBS, QUICK (without the classes with `long = True`, which are named).
 """
 import concurrent.futures
 import functools
@@ -18,6 +18,9 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "fixtures")
+LIBRARY = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build/libbload.so.2")
+if os.path.exists(LIBRARY):
+    os.environ.setdefault("BLOAD_LIBRARY", LIBRARY)
 
 
 def each(items):

@@ -225,7 +225,7 @@ def whole(name: str, values: Any) -> np.ndarray:
         bad = ~((array >= 0) & (array < EXACT_MAX) & (array == np.floor(array)))  # NaN is bad, too
         if bad.any():
             raise OptionError(f"{name}[{first(bad)}] is {array[first(bad)]}, not a whole number of at least 0")
-    elif array.dtype.kind not in "iu" and array.size:
+    elif array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be whole numbers, not of type {array.dtype}")
     if array.dtype.kind == "u" and array.size and int(array.max()) > STEPS_MAX:
         i = first(array > STEPS_MAX)
