@@ -42,6 +42,16 @@ def blocks(dataset: bload.BaseDataset) -> int:
     return len(some) + sum(1 for _ in all_blocks) + len(epoch) + len(epoch[0]) + len(steps) + len(names)
 
 
+def planned(lengths: "np.ndarray[Any, np.dtype[np.int64]]") -> int:
+    plan: bload.Plan = bload.plan(lengths, "longest", world_size=2, cost="1,2e-5", columns={"bytes": (1 << 20, lengths)}, group=["a"] * len(lengths), seed=7)
+    one: bload.PlannedBlock = plan[0]
+    some: List[bload.PlannedBlock] = plan[0:2]
+    mine: List[int] = [int(number) for block in plan.blocks_of_rank(1) for number in plan[block].sequence]
+    text: bytes = plan.to_table()
+    waits: float = plan.imbalance + plan.efficiency
+    return len(plan) + len(some) + len(mine) + len(text) + plan.lower_bound + len(one.start) + int(waits)
+
+
 def table(dataset: bload.BaseDataset) -> Tuple[int, str]:
     rows: bload.Sequences = dataset.sequences
     row: Dict[str, str] = rows[0]
@@ -119,7 +129,7 @@ def refused(dataset: bload.BaseDataset, view: bload.View) -> None:
 def main() -> None:
     dataset, size = opened(sys.argv[1])
     with dataset:
-        print(size, blocks(dataset), table(dataset)[0], len(order(dataset)))
+        print(size, blocks(dataset), table(dataset)[0], len(order(dataset)), planned(dataset.sequences["length"]) > 0)
     view = bload.open(sys.argv[2])
     assert isinstance(view, bload.View)
     print(len(sources(view)), blocks(view), table(view)[0], len(faults(sys.argv[1])))

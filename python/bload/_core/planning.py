@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import re
 from dataclasses import dataclass, field
-from typing import Any, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast, overload
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast, overload
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from .arguments import integer, kind
 from .errors import OptionError
 
 STEPS_MAX = 2 ** 63 - 1
-EXACT_MAX = 2.0 ** 53  # floating-point numbers below are exact
+EXACT_MAX = 2.0 ** 53  # whole floating-point numbers below are exact
+
+# The arrays of a plan, in the order of bload_plan_copy.
+TABLES = {"block_ptr": np.int64, "sequence": np.int64, "start": np.int32, "length": np.int32, "source_start": np.int64}
 
 # The words of options, in the order of the enums in bload.h.
 STRATEGIES = "block", "naive", "sample", "mix", "store"
@@ -159,8 +162,7 @@ class Plan:
     def blocks_of_rank(self, rank: int) -> np.ndarray:
         """Return the numbers of the blocks that a rank takes, in their order.
 
-        Every rank takes as many, in as many batches, unless the strategy store or another world_size at the call made a number of blocks that
-        ranks and batches do not divide.
+        Every rank takes as many, since their number is a multiple of world_size * batch_size * accumulate, except with the strategy store.
 
         Parameters
         ----------
@@ -180,7 +182,7 @@ class Plan:
     def to_table(self) -> bytes:
         """Return the plan as `bload plan -o plan.tsv` writes it: a line for each piece, with block, sequence, start, length, source_start.
 
-        `bload pack --plan` and `bload plan` read this table; an empty block has one line, with sequence -1.
+        An empty block has one line, with sequence -1. `bload pack --plan` reads this table.
         """
         block = np.repeat(np.arange(self.blocks), np.diff(self.block_ptr))
         empty = np.flatnonzero(np.diff(self.block_ptr) == 0)
@@ -381,13 +383,13 @@ class Request:
         try:
             counts = loaded.bload_plan_counts(pointer).contents
             imbalance = loaded.bload_plan_imbalance(pointer).contents
-            tables = [np.empty(counts.blocks + 1, np.int64),
-                      *(np.empty(counts.pieces, dtype) for dtype in (np.int64, np.int32, np.int32, np.int64))]
+            tables = [np.empty(counts.blocks + 1 if name == "block_ptr" else counts.pieces, dtype) for name, dtype in TABLES.items()]
             loaded.bload_plan_copy(pointer, *(library.address(table) for table in tables))
-            numbers = {name: getattr(of, name) for of in (counts, imbalance) for name, _ in of._fields_}
+            members: Dict[str, Any] = {name: getattr(of, name) for of in (counts, imbalance) for name, _ in of._fields_}
         finally:
             loaded.bload_plan_free(pointer)
-        return Plan(*tables, world_size=self.options.world_size, batch_size=self.options.batch_size, **numbers)
+        members.update(zip(TABLES, tables), world_size=self.options.world_size, batch_size=self.options.batch_size)
+        return Plan(**members)
 
 
 def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: int = 1, accumulate: int = 1, sync: str = "micro",
@@ -436,7 +438,7 @@ def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: i
     order : "random" or "keep"
         "keep": sequences and blocks in the order of the lengths.
     seed : int
-        Of all random choices, 0 to 2^64 - 1. Another seed for each epoch gives other blocks.
+        Of all random choices, 0 to 2^64 - 1. Another seed gives other blocks for another epoch, as many unless fill is "paper".
     spare : float or str
         Make this share more blocks, such as 0.005 or "0.5%", so that the seed can change more of the plan.
     strategy : "block", "naive", "sample", "mix" or "store"
