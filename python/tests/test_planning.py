@@ -3,6 +3,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -255,6 +256,22 @@ class Wrong(tool.Tool):
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "BLOAD_LIBRARY": path}, check=True)
             for part in "DependencyError", message, "make install", "libbload2", "BLOAD_LIBRARY=FILE":
                 self.assertIn(part, done.stdout)
+
+    def test_beside(self):
+        """Without BLOAD_LIBRARY, the library of the wheel is loaded, wherever pip has put it."""
+        for places, record in (("lib/python3/site-packages", "lib"), "../../../lib/libbload.so.2"), (("target", "target/lib"), "../../lib/libbload.so.2"):
+            packages, lib = (self.path(place) for place in places)
+            shutil.copytree(os.path.dirname(bload.__file__), os.path.join(packages, "bload"), ignore=shutil.ignore_patterns("__pycache__"))
+            os.makedirs(os.path.join(packages, "bload-1.dist-info"))
+            os.makedirs(lib, exist_ok=True)
+            shutil.copy(library.load()._name, os.path.join(lib, "libbload.so.2"))
+            for name, text in ("METADATA", "Metadata-Version: 2.1\nName: bload\nVersion: 1\n"), ("RECORD", f"bload/__init__.py,,\n{record},,\n"):
+                with open(os.path.join(packages, "bload-1.dist-info", name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            program = "import bload\nfrom bload._core import library\nprint(bload.__file__, bload.plan([5, 3, 8], 8).blocks, library.load()._name)"
+            environment = {name: value for name, value in os.environ.items() if name != "BLOAD_LIBRARY"}
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**environment, "PYTHONPATH": packages})
+            self.assertEqual(done.stdout.split(), [os.path.join(packages, "bload", "__init__.py"), "2", os.path.join(lib, "libbload.so.2")], done.stderr)
 
     def test_version(self):
         self.assertEqual(library.version(), bload.__version__)

@@ -22,4 +22,5 @@ assert library.bload_version().decode() == sys.argv[1]
 with open("frames/manifest.json") as file:
     libraries = json.load(file)["libraries"]
 assert libraries["ffmpeg"] and libraries["zimg"], libraries
+assert bload.plan([5, 3, 8, 2, 6], 8).blocks == 3  # by that library, without BLOAD_LIBRARY
 print("made with:", ", ".join(f"{name} {version}" for name, version in libraries.items()))

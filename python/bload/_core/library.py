@@ -79,14 +79,13 @@ HOW = (f"{SONAME} is in bload's wheel, in Debian's package libbload2, and in wha
 def beside() -> Optional[str]:
     """Return the path of the library that the wheel installed with this package, or None."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    paths = [os.path.join(os.path.dirname(package), "lib", SONAME)]  # of `pip install --target`
     try:
         distribution = importlib.metadata.distribution("bload")
-        if os.path.abspath(str(distribution.locate_file("bload"))) != package:
-            return None  # metadata of another copy of the package
-        files = distribution.files or []
+        if os.path.abspath(str(distribution.locate_file("bload"))) == package:  # otherwise the metadata of another copy
+            paths += [os.path.abspath(str(distribution.locate_file(file))) for file in distribution.files or [] if file.name == SONAME]
     except importlib.metadata.PackageNotFoundError:
-        return None
-    paths = [os.path.abspath(str(distribution.locate_file(file))) for file in files if file.name == SONAME]
+        pass
     return next((path for path in paths if os.path.exists(path)), None)
 
 
