@@ -273,7 +273,7 @@ def groups(name: str, values: Any, count: int) -> np.ndarray:
 
 def word(name: str, value: Any, words: Sequence[str]) -> int:
     """Return the index of a word among those of an option."""
-    if value not in words or not isinstance(value, str):
+    if not isinstance(value, str) or value not in words:
         raise OptionError(f"{name} must be one of {', '.join(words)}, not {kind(value)}")
     return words.index(value)
 
