@@ -1,8 +1,10 @@
 """bload.plan: the same plans as those of the command, and errors for everything that is not a list of lengths."""
+import ctypes
 import json
 import os
 import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -272,6 +274,24 @@ class Wrong(tool.Tool):
             environment = {name: value for name, value in os.environ.items() if name != "BLOAD_LIBRARY"}
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**environment, "PYTHONPATH": packages})
             self.assertEqual(done.stdout.split(), [os.path.join(packages, "bload", "__init__.py"), "2", os.path.join(lib, "libbload.so.2")], done.stderr)
+
+    def test_header(self):
+        """The structures and codes are those of the header."""
+        header = tool.text(os.path.join(tool.ROOT, "include/bload.h"))
+        for name, structure in (("error", library.Error), ("counts", library.Counts), ("imbalance", library.Imbalance), ("max_column", library.MaxColumn),
+                                ("plan_options", library.PlanOptions)):
+            body = re.sub(r"/\*.*?\*/", "", re.search(rf"^struct bload_{name} {{\n(.*?)^}};", header, re.DOTALL | re.MULTILINE)[1], flags=re.DOTALL)
+            members = [(re.sub(r"const|volatile|enum \w+|struct \w+", "", kind).split(), re.match(r"\W*(\w+)", member)[1], "*" in member)
+                       for kind, member in re.findall(r"((?:\w+\s+)+)(\*?\s*\w+(?:\[\d+\])?);", body)]
+            self.assertEqual([member for _, member, _ in members], [member for member, _ in structure._fields_], name)
+            for (words, member, pointed), (_, kind) in zip(members, structure._fields_):
+                size = 8 if pointed else {"int": 4, "double": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "char": 1024}[(words or ["int"])[0]]
+                self.assertEqual(ctypes.sizeof(kind), size, member)
+        for name in "OK", "EFAIL", "EUSAGE", "EDATA", "ECANCEL":
+            self.assertEqual(int(re.search(rf"BLOAD_{name} = (-?\d)", header)[1]), getattr(library, name))
+        for kind, words in (("STRATEGY", planning.STRATEGIES), ("FILL", planning.FILLS), ("OVERSIZE", planning.OVERSIZES),
+                            ("REMAINDER", planning.REMAINDERS), ("SYNC", planning.SYNCS)):
+            self.assertEqual(tuple(word.lower() for word in re.findall(rf"^    BLOAD_{kind}_(\w+)", header, re.MULTILINE)), words)
 
     def test_version(self):
         self.assertEqual(library.version(), bload.__version__)
