@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import DataCollatorWithFlattening, LlamaForCausalLM
 
+import bload
 import tool
 
 PAGE = os.path.join(tool.ROOT, "docs/online.md")
@@ -34,7 +35,7 @@ class Page(tool.Tool):
             if language == "python":
                 name = re.match(r"# (\S+\.py)\n", code)[1]
                 tool.write(os.path.join(cls.directory, name), code)
-                if name == "tars.py":
+                if name in ("tars.py", "flatten.py"):
                     continue  # a command of the page runs it
                 code = f"python3 {name}"
             done = subprocess.run(["bash", "-euc", code], cwd=cls.directory, env=environment, capture_output=True, text=True, timeout=300)
@@ -78,7 +79,10 @@ class Page(tool.Tool):
 
     def test_transformers(self):
         """The loss of a flattened block is that of its sequences one by one; the page's Trainer plans each epoch anew."""
-        self.assertRegex(self.said["flatten.py"], r"'train_loss': .*'epoch': '2'")
+        said = self.said["torchrun --nproc_per_node 2 flatten.py\n"]
+        self.assertRegex(said, r"'train_loss': .*'epoch': '2'")
+        seconds, speed = (float(re.search(rf"'{name}': '([\d.]+)'", said)[1]) for name in ("train_runtime", "train_steps_per_second"))
+        self.assertEqual(round(seconds * speed), len(bload.plan(self.rows.lengths, 1024, world_size=2)))  # two epochs of two ranks
         names = {}
         exec(compile(tool.text(self.path("flatten.py")).replace("trainer.train()", ""), "flatten.py", "exec"), names)
         trainer = names["trainer"]
