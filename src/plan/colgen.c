@@ -279,6 +279,24 @@ int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error
     return BL_OK;
 }
 
+/* A block may hold a length several times. */
+int bl_master_use(const struct bl_master *m, const struct bl_master_column *c, uint32_t use, const uint32_t *as,
+                  uint32_t *left, struct bl_patterns *patterns, struct bl_error *e)
+{
+    for (uint32_t k = c->first; k < c->first + c->count; k++) {
+        uint32_t possible = left[as ? as[m->bucket[k]] : m->bucket[k]] / (uint32_t)m->times[k];
+        use = possible < use ? possible : use;
+    }
+    int code = BL_OK;
+    for (uint32_t k = c->first; !code && use > 0 && k < c->first + c->count; k++) {
+        uint32_t bucket = as ? as[m->bucket[k]] : m->bucket[k];
+        left[bucket] -= use * (uint32_t)m->times[k];
+        for (uint32_t i = 0; !code && i < (uint32_t)m->times[k]; i++)
+            code = bl_patterns_push(patterns, bucket, e);
+    }
+    return !code && use > 0 ? bl_patterns_close(patterns, use, e) : code;
+}
+
 /* Factorises the basis again and updates all that depends on it. *regular: false if it is singular. */
 static int master_refactor(struct bl_master *m, bool *regular, struct bl_error *e);
 

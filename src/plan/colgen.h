@@ -90,6 +90,12 @@ struct bl_master {
 /* Adds a column. item: n buckets, repeated if a length is used several times; they are sorted in place. */
 int bl_master_add(struct bl_master *m, uint32_t *item, size_t n, struct bl_error *e);
 
+/* Adds up to `use` blocks of a column, as many as the remaining lengths allow, and takes their lengths from left[]. as:
+ * maps the buckets of the column to those of left[] and the patterns; NULL: they are the same. BL_EFAIL: out of
+ * memory. */
+int bl_master_use(const struct bl_master *m, const struct bl_master_column *c, uint32_t use, const uint32_t *as,
+                  uint32_t *left, struct bl_patterns *patterns, struct bl_error *e);
+
 /* --- column generation -------------------------------------------------------------------------------------------- */
 
 /* A run of column generation over one histogram. */
