@@ -97,6 +97,7 @@ struct bload_counts {
     double efficiency;   /* share of the steps of all blocks that are not padding */
     int64_t overlap;     /* steps that a piece with a source_start above 0 repeats from the piece before it */
     int64_t repeated;    /* steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding */
+    int64_t cp;          /* ranks of context parallelism, for which a dataset was packed; 0: none, or a plan */
 };
 
 /* Returns the counts. The pointer is valid as long as the dataset; bload_dataset_set_epoch changes `pieces`. */
@@ -155,6 +156,9 @@ struct bload_tables {
     const int32_t *length;   /* [S] steps; 0: unused, or failed */
     const int64_t
         *source_start; /* [S] the step of the sequence at which the piece begins: above 0 only if it was cut */
+    /* [S + 1] as cu_seqlens, with the step at which padding begins rounded up, so that every sequence has a multiple of
+     * 2 * cp steps; NULL: counts->cp is 0. */
+    const int32_t *cu_seqlens_padded;
 };
 
 /* Gets the tables of a block. *tables is valid until the next read from this dataset. BLOAD_EUSAGE: there is no such

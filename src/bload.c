@@ -32,6 +32,7 @@ struct bload_dataset {
     struct bload_field field[BL_FIELDS_MAX];             /* [fields] */
     struct bload_attribute attribute[BL_ATTRIBUTES_MAX]; /* [attributes] */
     struct bload_tables tables;                          /* of the block that was read last */
+    int32_t *padded;                                     /* [S + 1] owned: its cu_seqlens_padded; NULL: no such table */
     struct bload_row row;                                /* that was read last */
 };
 
@@ -88,6 +89,7 @@ static struct bload_counts dataset_counts(const struct bload_dataset *dataset)
         .efficiency = m->plan_info.efficiency,
         .overlap = m->plan_info.overlap,
         .repeated = m->plan_info.repeated,
+        .cp = m->plan_info.cp,
     };
 }
 
@@ -127,6 +129,15 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
         free(dataset);
         return error_export(code, &e, error);
     }
+    const struct bl_format *format = dataset_format(dataset);
+    if (format->padded_to) {
+        dataset->padded = calloc((size_t)format->S + 1, sizeof *dataset->padded);
+        code = dataset->padded ? BL_OK : bl_error_memory(&e);
+    }
+    if (code) {
+        bload_dataset_close(dataset);
+        return error_export(code, &e, error);
+    }
     dataset_describe(dataset);
     dataset->counts = dataset_counts(dataset);
     *out = dataset;
@@ -139,6 +150,7 @@ void bload_dataset_close(struct bload_dataset *dataset)
         return;
     bl_blocks_close(&dataset->blocks);
     bl_buffer_free(&dataset->value);
+    free(dataset->padded);
     free(dataset);
 }
 
@@ -233,12 +245,15 @@ int bload_dataset_read_tables(struct bload_dataset *dataset, int64_t block, cons
     const struct bl_block *read = NULL; /* owned by the blocks */
     int code = bl_blocks_tables(&dataset->blocks, block, &read, &e);
     *tables = code ? NULL : &dataset->tables;
+    if (!code && dataset->padded)
+        bl_block_copy_table(read, dataset_format(dataset), BL_TABLE_CU_SEQLENS_PADDED, dataset->padded);
     if (!code)
         dataset->tables = (struct bload_tables){.num_sequences = read->num_sequences,
                                                 .cu_seqlens = read->cu_seqlens,
                                                 .sequence = read->sequence,
                                                 .length = read->length,
-                                                .source_start = read->source_start};
+                                                .source_start = read->source_start,
+                                                .cu_seqlens_padded = dataset->padded};
     return error_export(code, &e, error);
 }
 

@@ -151,6 +151,9 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     if (info->naive_padding >= 0)
         bl_buffer_printf(out, "; naive padding would cost %s", bl_text_count(a, info->naive_padding));
     bl_buffer_byte(out, '\n');
+    if (w->cp)
+        bl_buffer_printf(out, "cp          %s: every sequence is padded to a multiple of %s steps\n",
+                         bl_text_plural(most, w->cp, "rank"), bl_text_count(a, info->manifest.align));
     info_format_lost(info, out);
     info_format_split(info, out);
     if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {

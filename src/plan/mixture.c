@@ -354,7 +354,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
 int bl_blend_draw(struct bl_blend *b, struct bl_plan *plan, struct bl_error *e)
 {
     struct dealt d = {0};
-    *plan = (struct bl_plan){.T = b->T, .align = b->options.align, .overlap = b->options.overlap};
+    *plan = (struct bl_plan){.T = b->T, .align = bl_plan_options_align(&b->options), .overlap = b->options.overlap};
     b->is_repeated = false;
     int64_t *order = malloc(2 * b->blocks * sizeof *order);
     /* The number of blocks is known, so this table has its size at once; the tables of pieces grow. */

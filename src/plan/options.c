@@ -346,10 +346,15 @@ const struct bl_option bl_plan_option_table[] = {
         "balance", struct bl_plan_options, balance, balance_names, BL_AFFECTS_PLAN,
         "make ranks cost the same by --cost, by squared lengths (quadratic), or not; auto: if --cost is given",
         .initial = "auto", .only = "world-size/batch-size"),
-    /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. */
+    /* What limits a block beside its steps. 0 or no entry means no limit, so only --align has a default. --cp is the
+     * number of ranks, and 0 is no context parallelism. */
     BL_OPTION_INT("align", struct bl_plan_options, align, BL_AFFECTS_PLAN,
                   "every start in a block is a multiple of this many steps", .initial = "1", .min = 1, .max = BL_T_MAX,
                   .only = "strategy=block"),
+    BL_OPTION_INT("cp", struct bl_plan_options, cp, BL_AFFECTS_PLAN,
+                  "context parallelism over N ranks: as --align 2N, and the last sequence of a block is padded to a "
+                  "multiple, too; T must be a multiple",
+                  .min = 1, .max = BL_CP_MAX, .only = "strategy=block", .unlisted = true),
     BL_OPTION_INT("max-sequences", struct bl_plan_options, max_sequences, BL_AFFECTS_PLAN,
                   "maximum number of sequences in a block [any number]", .min = 1, .max = BL_SEQUENCES_MAX,
                   .only = "strategy=block"),
@@ -513,6 +518,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
                   {"fill", o->fill != BL_FILL_OPTIMAL},
                   {"spare", o->spare > 0},
                   {"align", o->align > 1},
+                  {"cp", o->cp > 0},
                   {"max-sequences", o->max_sequences > 0},
                   {"max-column", o->max_column.count > 0 && !o->max_column.each[0].is_field},
                   {"group-by", o->group != NULL}};
@@ -540,6 +546,7 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
                   {"clip", o->clip, BL_T_MAX},
                   {"effort", o->effort, BL_EFFORT_MAX},
                   {"align", o->align, BL_T_MAX},
+                  {"cp", o->cp, BL_CP_MAX},
                   {"overlap", o->overlap, BL_T_MAX - 1},
                   {"max-sequences", o->max_sequences, BL_SEQUENCES_MAX},
                   {"min-length", o->min_length, INT64_MAX},

@@ -1,8 +1,9 @@
 /* A file of its own, because every stage includes plan.h, and these functions need no other file of the planner.
  *
- * They free a plan, make room for its pieces, and compute its efficiency. */
+ * They free a plan, make room for its pieces, find its alignment, and compute its efficiency. */
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
@@ -32,6 +33,34 @@ int bl_plan_reserve(struct bl_plan *plan, size_t *capacity, size_t pieces, struc
         code = BL_ARRAY_RESIZE(plan->source_start, more, e);
     *capacity = code ? *capacity : more;
     return code;
+}
+
+/* --- alignment ---------------------------------------------------------------------------------------------------- */
+
+int64_t bl_plan_options_align(const struct bl_plan_options *o)
+{
+    int64_t align = o->align > 1 ? o->align : 1;
+    return align == 1 && o->cp ? 2 * o->cp : align;
+}
+
+int bl_plan_options_check_cp(const struct bl_plan_options *o, int64_t T, struct bl_error *e)
+{
+    int64_t align = bl_plan_options_align(o), below = T / align * align;
+    if (!o->cp)
+        return BL_OK;
+    if (align % (2 * o->cp))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--cp %lld divides each sequence into %lld chunks, so --align must be a multiple of %lld, "
+                            "not %lld: leave --align out, or give --align %lld",
+                            (long long)o->cp, (long long)(2 * o->cp), (long long)(2 * o->cp), (long long)align,
+                            (long long)(2 * o->cp * (align / (2 * o->cp) + 1)));
+    if (below == T)
+        return BL_OK;
+    char smaller[40] = "";
+    if (below)
+        snprintf(smaller, sizeof smaller, " or -T %lld", (long long)below);
+    return bl_error_set(e, BL_EUSAGE, "T = %lld is not a multiple of %lld, as --cp %lld needs: use -T %lld%s",
+                        (long long)T, (long long)align, (long long)o->cp, (long long)(below + align), smaller);
 }
 
 /* Alignment costs no steps after the last piece of a block, since what follows is padding in any case. */

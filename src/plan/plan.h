@@ -18,6 +18,7 @@
 #include "base/vector.h"
 
 #define BL_T_MAX INT64_C(2147483647) /* start and cu_seqlens are I32 */
+#define BL_CP_MAX (BL_T_MAX / 2)     /* T is a multiple of twice the ranks of context parallelism */
 #define BL_T_AUTO INT64_MIN          /* for STORE: the bytes of a step decide T before a plan is made */
 #define BL_SEQUENCES_MAX UINT32_MAX  /* ids are uint32_t while planning */
 
@@ -117,6 +118,7 @@ struct bl_plan_options {
     /* In the members below, 0 means that the option is not given; the number is then the default. */
     int64_t effort;                    /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
     int64_t align;                     /* steps: every start is a multiple of it; BLOCK */
+    int64_t cp;                        /* ranks of context parallelism: see bl_plan_options_align; BLOCK */
     int64_t overlap;                   /* steps that a piece of a split sequence repeats of the one before, below T */
     int64_t max_sequences;             /* in a block; BLOCK */
     int64_t min_length;                /* steps: shorter sequences are dropped */
@@ -278,6 +280,12 @@ int bl_plan_count_own(struct bl_plan *plan, size_t count, struct bl_error *e);
 /* Checks and recounts a plan without the bound: lower_bound stays unchanged. For a new plan before it is written.
  * Memory: one bit per sequence. */
 int bl_plan_recount(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
+
+/* Returns the alignment of the starts in a block of --strategy block: --align, or without it twice --cp. */
+int64_t bl_plan_options_align(const struct bl_plan_options *options);
+
+/* Checks that the alignment and T suit --cp, if it is given. BL_EUSAGE: the message names values that do. */
+int bl_plan_options_check_cp(const struct bl_plan_options *options, int64_t T, struct bl_error *e);
 
 /* Returns the steps between the pieces of all blocks. length: the array that the plan was made from. */
 int64_t bl_plan_align_padding(const struct bl_plan *plan, const int64_t *length);

@@ -176,7 +176,8 @@ static void set_defaults(struct bl_planner *p)
     struct bl_plan_options *o = &p->options;
     if (bl_strategies[o->strategy]->is_kept)
         o->order = BL_KEEP_ORDER;
-    o->align = planner_is_packed(p) && o->align ? o->align : 1;
+    o->cp = planner_is_packed(p) ? o->cp : 0;
+    o->align = planner_is_packed(p) ? bl_plan_options_align(o) : 1;
     o->max_sequences = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
     o->effort = o->effort ? o->effort : BL_EFFORT_DEFAULT;
     o->world_size = o->world_size ? o->world_size : 1;
@@ -208,6 +209,9 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     if (code)
         goto out;
     set_defaults(p);
+    code = bl_plan_options_check_cp(&p->options, counts->T, e);
+    if (code)
+        goto out;
     /* A plan has the alignment and the overlap that its strategy uses, whatever other options say. */
     counts->align = p->options.align;
     counts->overlap = bl_strategies[options->strategy]->cut(options) == BL_CUT_SPLIT ? options->overlap : 0;

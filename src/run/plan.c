@@ -194,9 +194,11 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
     struct bl_plan_own own;
     bl_plan_own_set(&own, options);
     BL_TRY(bl_plan_T(&T, t->length, t->count, options, e));
-    BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, options->align, t->length, t->count, &own, &its, e)
-                  : bl_plan_table_read(&p->plan, p->request.plan, T, options->align, options->overlap, &own, t->length,
-                                       t->count, e));
+    const int64_t align = bl_plan_options_align(options);
+    BL_TRY(bl_plan_options_check_cp(options, T, e));
+    BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, align, t->length, t->count, &own, &its, e)
+                  : bl_plan_table_read(&p->plan, p->request.plan, T, align, options->overlap, &own, t->length, t->count,
+                                       e));
     int code = BL_OK;
     if (!its.blocks) {
         p->plan.is_store = options->strategy == BL_STRATEGY_STORE;
@@ -564,6 +566,7 @@ static int format_make(struct bl_packing *p, struct bl_error *e)
     p->format.blocks = (int64_t)p->plan.blocks;
     p->format.has_source_start |= bl_plan_has_parts(&p->plan);
     p->format.has_segment_ids = p->request.options->segment_ids;
+    p->format.padded_to = p->plan_info.cp ? p->plan.align : 0;
     p->format.pad_repeat = p->request.options->pad == BL_PAD_REPEAT;
     p->format.compressed = p->request.options->compress.on;
     p->format.level = p->request.options->compress.level;

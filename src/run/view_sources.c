@@ -209,6 +209,7 @@ static int view_adopt(struct bl_view_job *job, struct bl_error *e)
     m->format = first->format;
     m->format.compressed = false;
     m->format.frame_size = 0;
+    m->format.padded_to = 0;
     int code = bl_manifest_text(&m->tool, job->request->tool, e);
     if (!code)
         code = bl_manifest_text(&m->simd, first->simd, e);

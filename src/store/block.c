@@ -292,6 +292,17 @@ void bl_block_segment_ids(const struct bl_block *block, const struct bl_format *
     }
 }
 
+/* Copies cu_seqlens to out, [S + 1], with the end of the last piece aligned. T is a multiple of the alignment; the
+ * sample of a forecast may have a smaller T. */
+static void block_pad_seqlens(const struct bl_block *block, const struct bl_format *format, int32_t *out)
+{
+    int64_t end = block->cu_seqlens[format->S], to = format->padded_to;
+    int64_t padded = (end + to - 1) / to * to;
+    memcpy(out, block->cu_seqlens, ((size_t)format->S + 1) * sizeof *out);
+    for (int64_t i = block->num_sequences; i <= format->S; i++)
+        out[i] = (int32_t)(padded < format->T ? padded : format->T);
+}
+
 void bl_block_copy_table(const struct bl_block *block, const struct bl_format *format, int table, void *out)
 {
     const void *const from[BL_TABLES] = {[BL_TABLE_CU_SEQLENS] = block->cu_seqlens,
@@ -302,6 +313,8 @@ void bl_block_copy_table(const struct bl_block *block, const struct bl_format *f
     const struct bl_attribute_values *values = block->values;
     if (table == BL_TABLE_SEGMENT_IDS)
         bl_block_segment_ids(block, format, out);
+    else if (table == BL_TABLE_CU_SEQLENS_PADDED)
+        block_pad_seqlens(block, format, out);
     else if (table >= BL_TABLE_OWN)
         memcpy(out, block->own[table - BL_TABLE_OWN], ((size_t)format->S + 1) * sizeof(int32_t));
     else if (table < BL_TABLES)

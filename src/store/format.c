@@ -17,10 +17,21 @@ static const struct {
     const char *name;
     enum bl_dtype dtype;
 } tables[BL_TABLES] = {
-    [BL_TABLE_CU_SEQLENS] = {"cu_seqlens", BL_I32},     [BL_TABLE_NUM_SEQUENCES] = {"num_sequences", BL_I32},
-    [BL_TABLE_SEQUENCE] = {"sequence", BL_I64},         [BL_TABLE_LENGTH] = {"length", BL_I32},
-    [BL_TABLE_SOURCE_START] = {"source_start", BL_I64}, [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
+    [BL_TABLE_CU_SEQLENS] = {"cu_seqlens", BL_I32},
+    [BL_TABLE_NUM_SEQUENCES] = {"num_sequences", BL_I32},
+    [BL_TABLE_SEQUENCE] = {"sequence", BL_I64},
+    [BL_TABLE_LENGTH] = {"length", BL_I32},
+    [BL_TABLE_SOURCE_START] = {"source_start", BL_I64},
+    [BL_TABLE_SEGMENT_IDS] = {"segment_ids", BL_I32},
+    [BL_TABLE_CU_SEQLENS_PADDED] = {"cu_seqlens_padded", BL_I32},
 };
+
+int bl_format_version(const struct bl_format *format, bool is_view)
+{
+    bool own = bl_fields_count_own(&format->fields) > 0;
+    int version = format->padded_to ? BL_FORMAT_CP : own ? BL_FORMAT_OWN : BL_FORMAT_VERSION;
+    return version + is_view; /* the version of a view follows that of a dataset */
+}
 
 /* Formats the name of the places of own field f. */
 static char *cu_seqlens_name(const struct bl_format *format, int f, char out[BL_TENSOR_NAME_MAX])
@@ -49,7 +60,8 @@ int64_t bl_format_table_width(const struct bl_format *format, int table)
         return 1;
     if (table == BL_TABLE_SEGMENT_IDS)
         return format->T;
-    return table == BL_TABLE_CU_SEQLENS || table >= BL_TABLE_OWN ? format->S + 1 : format->S;
+    bool has_end = table == BL_TABLE_CU_SEQLENS || table == BL_TABLE_CU_SEQLENS_PADDED || table >= BL_TABLE_OWN;
+    return has_end ? format->S + 1 : format->S;
 }
 
 bool bl_format_has_table(const struct bl_format *format, int table)
@@ -60,6 +72,8 @@ bool bl_format_has_table(const struct bl_format *format, int table)
         return table - BL_TABLES < format->attributes;
     if (table == BL_TABLE_SOURCE_START)
         return format->has_source_start;
+    if (table == BL_TABLE_CU_SEQLENS_PADDED)
+        return format->padded_to > 0;
     return table == BL_TABLE_SEGMENT_IDS ? format->has_segment_ids : true;
 }
 
@@ -76,14 +90,16 @@ static void format_tensor_name(const struct bl_format *format, int f, bool offse
 /* Returns true if one of the first `tables_before` tables or `fields_before` fields has the name, if a tensor of such a
  * field has it, or if the name is reserved. The tensors of a JPEG field are NAME_jpeg and NAME_offsets, that of a delta
  * field is NAME_delta; NAME itself is taken in any case, since readers decode to an array of this name. An own field
- * has NAME_cu_seqlens, and NAME_offsets if it is flat. */
+ * has NAME_cu_seqlens, and NAME_offsets if it is flat. Names of tables are taken even in shards without the table,
+ * except that of cu_seqlens_padded, which datasets of older versions may have used. */
 static bool format_name_is_taken(const struct bl_format *format, const char *name, int tables_before, int fields_before)
 {
     if (!*name || strcmp(name, "__metadata__") == 0)
         return true;
     char own[BL_TENSOR_NAME_MAX];
     for (int t = 0; t < tables_before; t++) {
-        if (strcmp(name, bl_format_table_name(format, t, own)) == 0)
+        bool is_free = t == BL_TABLE_CU_SEQLENS_PADDED && !bl_format_has_table(format, t);
+        if (!is_free && strcmp(name, bl_format_table_name(format, t, own)) == 0)
             return true;
     }
     for (int f = 0; f < fields_before; f++) {
@@ -233,6 +249,9 @@ int bl_format_check(const struct bl_format *format, struct bl_error *e)
                             "a dataset cannot have %" PRId64 " blocks of T = %" PRId64 " steps and S = %" PRId64
                             " sequences per block",
                             format->blocks, format->T, format->S);
+    if (format->padded_to < 0 || (format->padded_to && format->T % format->padded_to))
+        return bl_error_set(e, BL_EUSAGE, "T = %" PRId64 " is not a multiple of %" PRId64 ", as --cp needs", format->T,
+                            format->padded_to);
     if (format->frame_size && (!format->compressed || format->frame_size > BL_FRAME_MAX))
         return bl_error_set(e, BL_EUSAGE,
                             "frames of %zu bytes: only compressed shards have frames, of at most %zu bytes",
@@ -393,7 +412,7 @@ static int layout_make_header(struct bl_layout *layout, const struct bl_format *
     }
     char version[16], first[24], name[BL_FIELDS_MAX][BL_FIELD_NAME_MAX + 16];
     char encoding[BL_FIELDS_MAX][BL_ENCODING_NAME_MAX];
-    snprintf(version, sizeof version, "%d", bl_fields_count_own(&format->fields) ? BL_FORMAT_OWN : BL_FORMAT_VERSION);
+    snprintf(version, sizeof version, "%d", bl_format_version(format, false));
     snprintf(first, sizeof first, "%" PRId64, layout->first_block);
     struct bl_metadata metadata[3 + BL_FIELDS_MAX] = {
         {"bload_format", version}, {"first_block", first}, {"plan_digest", format->plan_digest}};

@@ -27,6 +27,8 @@
 #define BL_FORMAT_VIEW 2     /* version in the manifest of a view, which tools that know only version 1 refuse */
 #define BL_FORMAT_OWN 3      /* of a dataset that has fields with steps of their own */
 #define BL_FORMAT_OWN_VIEW 4 /* of a view that has such fields */
+#define BL_FORMAT_CP 5       /* of a dataset with the table cu_seqlens_padded, whatever its fields are */
+#define BL_FORMAT_CP_VIEW 6  /* of a view with this table */
 
 #define BL_ATTRIBUTES_MAX 64
 #define BL_FRAME_MAX ((size_t)64 << 20) /* maximum bytes of a zstd frame of a shard, before compression */
@@ -47,6 +49,7 @@ struct bl_format {
     int attributes;
     bool has_source_start; /* some piece is a part of a sequence, or --sequence-slots was given */
     bool has_segment_ids;
+    int64_t padded_to; /* steps: the end of the last sequence in cu_seqlens_padded is a multiple (--cp); 0: no table */
     bool pad_repeat;   /* padding repeats the step before it instead of zeros (--pad) */
     bool compressed;   /* .safetensors.zst */
     int level;         /* zstd level */
@@ -65,11 +68,15 @@ enum bl_table {
     BL_TABLE_LENGTH,        /* I32 [n, S] steps; 0: unused or failed */
     BL_TABLE_SOURCE_START,  /* I64 [n, S] first step within the sequence; only if some piece is a part of a sequence */
     BL_TABLE_SEGMENT_IDS,   /* I32 [n, T] from 1, 0 = padding or failed; on request */
+    BL_TABLE_CU_SEQLENS_PADDED, /* I32 [n, S + 1] as CU_SEQLENS, with the end aligned; only with --cp */
     BL_TABLES,
     BL_TABLE_OWN = BL_TABLES + BL_ATTRIBUTES_MAX, /* + f: NAME_cu_seqlens I32 [n, S + 1] of own field f: starts of the
                                                      own steps, then the end, repeated to the end of the row */
     BL_TABLES_ALL = BL_TABLE_OWN + BL_FIELDS_MAX
 };
+
+/* Returns the version of a dataset or view of this format. */
+int bl_format_version(const struct bl_format *format, bool is_view);
 
 /* Checks all members except blocks_per_shard. BL_EUSAGE: the name of a field or attribute is taken, a size is out of
  * range, or an encoding does not suit the field or the compression. */

@@ -198,7 +198,8 @@ void bl_manifest_set_recorded(struct bl_manifest *manifest)
     const char *align = bl_manifest_option(manifest, "align");
     /* An alignment of 1 aligns nothing: it counts as not given. */
     if (!bl_text_to_int(align, strlen(align), 2, BL_T_MAX, &manifest->align))
-        manifest->align = 0;
+        manifest->align = 2 * manifest->plan_info.cp;
+    manifest->format.padded_to = manifest->plan_info.cp ? manifest->align : 0;
     manifest->format.pad_repeat = strcmp(bl_manifest_option(manifest, "pad"), "repeat") == 0;
 }
 

@@ -139,8 +139,8 @@ int bl_manifest_note(struct bl_manifest *manifest, const char *text, struct bl_e
 /* Returns the value of an option in configuration, or "" if it is missing. */
 const char *bl_manifest_option(const struct bl_manifest *manifest, const char *name);
 
-/* Sets the members that repeat values of options: align, and the format's pad_repeat. bl_manifest_configure and the
- * functions that read a manifest call it. */
+/* Sets the members that repeat values of options: align, and the format's padded_to and pad_repeat; plan_info is set.
+ * bl_manifest_configure and the functions that read a manifest call it. */
 void bl_manifest_set_recorded(struct bl_manifest *manifest);
 
 /* Returns whether a text is a JSON object without duplicate names. */

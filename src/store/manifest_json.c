@@ -160,11 +160,7 @@ json_t *bl_manifest_to_json(const struct bl_manifest *m, bool is_draft)
     const struct bl_format *format = &m->format;
     json_t *object = json_object();
     bool is_view = bl_manifest_is_view(m);
-    bool own = bl_fields_count_own(&format->fields) > 0;
-    bl_jansson_set(&object, "format",
-                   json_integer(own       ? is_view ? BL_FORMAT_OWN_VIEW : BL_FORMAT_OWN
-                                : is_view ? BL_FORMAT_VIEW
-                                          : BL_FORMAT_VERSION));
+    bl_jansson_set(&object, "format", json_integer(bl_format_version(format, is_view)));
     bl_jansson_set(&object, "tool", bl_jansson_escaped(m->tool));
     bl_plan_info_to_json(&m->plan_info, is_draft, &object);
     bl_jansson_set(&object, "skipped", json_integer(m->skipped));
@@ -410,7 +406,8 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
         return bl_error_set(e, BL_EDATA, "\"source_start\" or \"segment_ids\" is missing, or not a boolean");
     BL_TRY(bl_jansson_get_integer(object, "S", 1, BL_T_MAX, &format->S, e));
     const json_int_t version = json_integer_value(json_object_get(object, "format"));
-    bool is_view = version == BL_FORMAT_VIEW || version == BL_FORMAT_OWN_VIEW;
+    bool is_view = version % 2 == 0;                /* each version of a view follows that of a dataset */
+    format->padded_to = 2 * manifest->plan_info.cp; /* --align may give a multiple: see bl_manifest_set_recorded */
     BL_TRY(is_view ? view_sources_from_json(object, manifest, e) : manifest_read_shards(object, format, e));
     BL_TRY(bl_jansson_get_checksum(object, "plan_digest", &digest, e));
     bl_checksum_format(digest, format->plan_digest);
@@ -420,8 +417,11 @@ static int manifest_read_format(const json_t *object, struct bl_manifest *manife
         format->compressed = bl_format_encodes(format, BL_ENCODING_DELTA);
     if (bl_format_check(format, &why))
         return bl_error_pass(e, BL_EDATA, &why);
-    bool own = version == BL_FORMAT_OWN || version == BL_FORMAT_OWN_VIEW;
-    if (own != (bl_fields_count_own(&format->fields) > 0))
+    bool own = version == BL_FORMAT_OWN || version == BL_FORMAT_OWN_VIEW, cp = version >= BL_FORMAT_CP;
+    if (cp != (manifest->plan_info.cp > 0))
+        return bl_error_set(e, BL_EDATA, "format %d %s context parallelism (\"cp\")", (int)version,
+                            cp ? "without" : "with");
+    if (!cp && own != (bl_fields_count_own(&format->fields) > 0))
         return bl_error_set(e, BL_EDATA, "format %d %s fields with steps of their own", (int)version,
                             own ? "without" : "with");
     return BL_OK;
@@ -478,6 +478,11 @@ static int manifest_from_json(const json_t *object, struct bl_manifest *m, struc
     BL_TRY(manifest_read_pairs(object, "libraries", &m->libraries, e));
     BL_TRY(manifest_read_pairs(object, "configuration", &m->configuration, e));
     bl_manifest_set_recorded(m);
+    if (m->plan_info.cp && (m->align % (2 * m->plan_info.cp) || m->format.T % m->align))
+        return bl_error_set(e, BL_EDATA,
+                            "T = %" PRId64 " and the alignment of %" PRId64 " do not suit context parallelism over "
+                            "%" PRId64 " ranks (\"cp\")",
+                            m->format.T, m->align, m->plan_info.cp);
     if (notes && !json_is_array(notes))
         return bl_error_set(e, BL_EDATA, "\"notes\" is not a list");
     for (size_t i = 0; i < json_array_size(notes); i++) {
@@ -538,10 +543,10 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     int code = bl_jansson_parse(text, size, JSON_REJECT_DUPLICATES, &object, e);
     if (!code)
         code = bl_jansson_get_integer(object, "format", 1, INT64_MAX, &version, e);
-    if (!code && version > BL_FORMAT_OWN_VIEW)
+    if (!code && version > BL_FORMAT_CP_VIEW)
         code = bl_error_set(e, BL_EDATA,
                             "format version %" PRId64 ", but this bload knows versions %d to %d: update bload", version,
-                            BL_FORMAT_VERSION, BL_FORMAT_OWN_VIEW);
+                            BL_FORMAT_VERSION, BL_FORMAT_CP_VIEW);
     if (!code)
         code = bl_jansson_get_checksum(object, "checksum", &checksum, e);
     if (!code) {

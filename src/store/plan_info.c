@@ -181,6 +181,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .blocks = (int64_t)plan->blocks,
         .padding = plan->padding,
         .align_padding = plan->align_padding,
+        .cp = options->strategy == BL_STRATEGY_BLOCK ? options->cp : 0,
         .deleted = plan->deleted,
         .overlap = plan->overlap,
         .repeated = plan->repeated,
@@ -300,6 +301,8 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
     /* Members that only some options give are left out otherwise: readers of older versions expect no null. */
     if (w->align_padding > 0)
         bl_jansson_set(object, "align_padding", json_integer(w->align_padding));
+    if (w->cp)
+        bl_jansson_set(object, "cp", json_integer(w->cp));
     bl_jansson_set(object, "deleted", json_integer(w->deleted));
     if (w->overlap) {
         bl_jansson_set(object, "overlap", json_integer(w->overlap));
@@ -423,6 +426,8 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         return bl_error_set(e, BL_EDATA, "\"efficiency\" is missing, or not between 0 and 1");
     w->efficiency = json_number_value(efficiency);
     w->align_padding = json_integer_value(json_object_get(object, "align_padding"));
+    if (json_object_get(object, "cp"))
+        BL_TRY(bl_jansson_get_integer(object, "cp", 1, BL_CP_MAX, &w->cp, e));
     if (json_object_get(object, "overlap")) {
         BL_TRY(bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e));
         BL_TRY(bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e));

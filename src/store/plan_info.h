@@ -76,6 +76,7 @@ struct bl_plan_info {
     int64_t overlap;          /* steps, as in struct bl_plan; in JSON, as repeated is, if there is an overlap */
     int64_t repeated;         /* steps that are placed a second time */
     int64_t align_padding;    /* steps of the padding that alignment costs; in JSON if there are any */
+    int64_t cp;               /* ranks of context parallelism; in JSON if there are any */
     int64_t cut;              /* sequences */
     double efficiency;        /* steps of sequences / (blocks * T), 0 to 1 */
     int64_t lower_bound;      /* blocks; gap and optimal follow from it */
