@@ -16,7 +16,9 @@ class Error(ctypes.Structure):
 
 
 class Counts(ctypes.Structure):
-    _fields_ = [("T", I64), ("S", I64), ("blocks", I64)]
+    _fields_ = [(name, ctypes.c_double if name == "efficiency" else I64) for name in (
+        "T", "S", "blocks", "pieces", "sequences", "steps", "longest", "padding", "deleted", "cut", "lower_bound", "efficiency", "overlap",
+        "repeated", "cp")]
 
 
 class Field(ctypes.Structure):
@@ -26,7 +28,8 @@ class Field(ctypes.Structure):
 
 class Tables(ctypes.Structure):
     _fields_ = [("num_sequences", ctypes.c_int32), ("cu_seqlens", ctypes.POINTER(ctypes.c_int32)), ("sequence", ctypes.POINTER(I64)),
-                ("length", ctypes.POINTER(ctypes.c_int32)), ("source_start", ctypes.POINTER(I64))]
+                ("length", ctypes.POINTER(ctypes.c_int32)), ("source_start", ctypes.POINTER(I64)),
+                ("cu_seqlens_padded", ctypes.POINTER(ctypes.c_int32))]
 
 
 class Dataset:
@@ -59,7 +62,9 @@ class Dataset:
         tables = pointer.contents
         block["num_sequences"] = np.int32(tables.num_sequences)
         S = self.counts.S
-        for name, size in ("cu_seqlens", S + 1), ("sequence", S), ("length", S), ("source_start", S):
+        assert bool(tables.cu_seqlens_padded) == (self.counts.cp > 0)
+        padded = (("cu_seqlens_padded", S + 1),) if self.counts.cp else ()
+        for name, size in (("cu_seqlens", S + 1), ("sequence", S), ("length", S), ("source_start", S), *padded):
             block[name] = np.ctypeslib.as_array(getattr(tables, name), (size,)).copy()
         return block
 

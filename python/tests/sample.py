@@ -35,6 +35,9 @@ WAYS = {
     "store": (*TEXT, "--store", "-T", "100", *SHARDS),
     "truncated": (*TEXT, "-T", "16", "--oversize", "truncate"),
     "aligned": (*TEXT, "-T", "64", "--align", "8", "--pad-id", "7"),
+    "cp": (*TEXT, "-T", "64", "--cp", "2", "--pad-id", "7", *SHARDS),
+    "cp-zstd": (*TEXT, "-T", "48", "--cp", "3", "--oversize", "split", "--compress", "zstd", "--remainder", "pad", "--world-size", "7",
+                "--batch-size", "5", *SHARDS),
     "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),
     "columns": (*TEXT[:-1], "url,pictures:number", "-T", "64", "--max-column", "pictures=5", "--max-column", "length=60", "--group-by", "url"),
     "empty": (*TEXT, "-T", "64", "--remainder", "pad", "--world-size", "7", "--batch-size", "5", "--pad-id", "9"),
@@ -159,6 +162,8 @@ class Truth:
         names += [attribute["name"] for attribute in self.d.manifest.get("attributes", [])]
         if self.d.manifest["source_start"]:
             names.append("source_start")
+        if self.d.manifest.get("cp"):
+            names.append("cu_seqlens_padded")
         block = {name: self.field(i, name) for name in names}
         block["segment_ids"], block["position_ids"], block["mask"] = self.derived(block)
         block["ids"] = [self.d.sequences[row]["id"] if row >= 0 else "" for row in block["sequence"]]

@@ -13,7 +13,7 @@ from sample import WAYS, Sample, Truth, same
 EPOCHS = 2
 WINDOW = 5
 EXTRA = dict(segment_ids=True, position_ids=True, mask=True)
-PADDING = {"aligned": 7, "empty": 9}  # of tokens; 0 elsewhere
+PADDING = {"aligned": 7, "cp": 7, "empty": 9}  # of tokens; 0 elsewhere
 
 
 def epochs_of(dataset):
@@ -81,6 +81,12 @@ class Epochs(Sample):
             if "repeat" in way and at:
                 out[at:] = out[at - 1]
             self.assertEqual(block[name].tobytes(), out.tobytes(), name)
+        self.assertEqual("cu_seqlens_padded" in block, way.startswith("cp"))
+        if way.startswith("cp"):
+            padded, multiple = block["cu_seqlens_padded"].astype(int), 2 * dataset.cp
+            self.assertEqual(padded[:n].tolist(), block["cu_seqlens"][:n].tolist())
+            self.assertEqual(set(padded[n:].tolist()), {-(-int(block["cu_seqlens"][-1]) // multiple) * multiple})
+            self.assertFalse((padded % multiple).any())
         self.assertEqual(block["segment_ids"].tolist(), segment.tolist())
         self.assertEqual(block["position_ids"].tolist(), position.tolist())
         self.assertEqual(block["mask"].tolist(), (segment > 0).tolist())

@@ -266,8 +266,8 @@ class Faults(Sample):
         path, _ = self.broken("shards")
         name = os.path.join(path, "manifest.json")
         manifest = json.loads(tool.read(name))
-        write_manifest(name, {**manifest, "format": 5})
-        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 5, but this reader knows versions 1 to 4: update bload",
+        write_manifest(name, {**manifest, "format": 7})
+        self.assertRaisesRegex(bload.FormatError, "manifest.json: format version 7, but this reader knows versions 1 to 6: update bload",
                                bload.open, path)
         write_manifest(name, {**manifest, "compress": "lz4:1"})
         self.assertRaisesRegex(bload.FormatError, "manifest.json: \"compress\" is 'lz4:1'", bload.open, path)

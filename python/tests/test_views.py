@@ -207,13 +207,13 @@ class Command(Views):
                         self.assertTrue(np.array_equal(told[array], block[array]), (path, number, i, array))
             other.close()
 
-    @each(("plain", "compressed", "split", "store", "joined", "jpeg", "delta", "attributes", "aligned"))
+    @each(("plain", "compressed", "split", "store", "joined", "jpeg", "delta", "attributes", "aligned", "cp"))
     def test_direct(self, way):
         """The blocks of a direct pack with the view's options."""
-        T = ("--oversize", "error", "-T", 130)
+        T = ("--oversize", "error", "-T", 132 if way == "cp" else 130)
         direct = self.packed("plain" if way == "store" else way, *map(str, T), name="direct-" + way)
         view = self.path("direct-view-" + way)
-        align = ("--align", 8) if way == "aligned" else ()
+        align = {"aligned": ("--align", 8), "cp": ("--cp", 2)}.get(way, ())
         self.bload("view", "-q", self.source(way), *T, *align, "-o", view)
         one, other = bload.open(view, ids=False), bload.open(direct, ids=False)
         self.assertEqual(len(one), len(other))
@@ -221,6 +221,12 @@ class Command(Views):
             expected.pop("segment_ids", None)
             block.pop("segment_ids", None)
             same(self, block, expected)
+        for path in (view, direct) if way == "cp" else ():
+            told = library.Dataset(path)
+            self.assertEqual((told.counts.cp, one.cp), (2, 2))
+            for i, block in enumerate(one):
+                self.assertEqual(told.block(i)["cu_seqlens_padded"].tolist(), block["cu_seqlens_padded"].tolist())
+            told.close()
 
 
 class Interface(Views):

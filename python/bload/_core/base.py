@@ -12,7 +12,7 @@ from .encoding import join
 from .epochs import Epoch, epochs_of
 from .errors import DamagedError, FormatError, OptionError, SequenceError
 from .index import Pieces, Plan
-from .manifest import TABLES, Field, Manifest
+from .manifest import CU_SEQLENS_PADDED, TABLES, Field, Manifest
 from .mapping import RESIDENT, MappedFile
 from .safetensors import DTYPES
 from .sequences import Sequences
@@ -64,7 +64,7 @@ class BaseDataset(Blocks):
         self._table_types = {name: DTYPES[dtype] for name, dtype, _ in info.tables()}
         self._axes = ["", *(name for name in self._options.fields if info.fields[name].own)]
         self._common = [name for name in self._options.fields if name not in self._axes]
-        left_out = {field.table for field in info.own.values() if field.name not in self._axes}
+        left_out = {field.table for field in info.own.values() if field.name not in self._axes} | {CU_SEQLENS_PADDED}
         self._table_names = [name for name in self._table_types if name not in left_out]
 
     def __repr__(self) -> str:
@@ -214,6 +214,11 @@ class BaseDataset(Blocks):
     def batch_size(self) -> int:
         """The number of blocks per rank and training step that the dataset was packed for."""
         return self._info.batch_size
+
+    @property
+    def cp(self) -> int:
+        """The number of ranks of context parallelism that the dataset was packed for (--cp); 0: none."""
+        return self._info.cp
 
     @property
     def sequences(self) -> Sequences:

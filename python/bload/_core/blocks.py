@@ -7,7 +7,7 @@ import numpy as np
 
 from . import segments
 from .arguments import integer
-from .manifest import REPEATED
+from .manifest import CU_SEQLENS_PADDED, REPEATED
 from .stored import BlockOptions, BlockStore, DatasetLike
 
 # A block: arrays by name, and the list "ids".
@@ -22,6 +22,8 @@ class Blocks:
         each field       [T, ...]       of the field's type; steps outside of sequences are padding
         each attribute   [S]            I64 or F64: the value of the sequence in each slot; 0 where unused or failed
         cu_seqlens       I32 [S + 1]    start of each sequence, then the end of the last one, repeated to the end of the row
+        cu_seqlens_padded I32 [S + 1]   cu_seqlens with the end of the last sequence rounded up, so that every sequence has a multiple of 2N
+                                        steps; only if the dataset was packed for context parallelism over N ranks (--cp N)
         num_sequences    I32            used slots, including those of failed sequences
         sequence         I64 [S]        row in the table of sequences; -1 where unused, or where the sequence failed while packing
         length           I32 [S]        steps; 0 where unused or failed
@@ -89,6 +91,8 @@ class Blocks:
     def _complete(self, block: Block) -> Block:
         """Return the block with the requested entries that follow from its tables: segment_ids, position_ids, mask, ids."""
         options, overlap = self._options, self.dataset._info.overlap
+        if self.dataset._info.padded_to:
+            block[CU_SEQLENS_PADDED] = segments.padded(block["cu_seqlens"], block["num_sequences"], self.dataset._info.padded_to)
         if overlap:
             first = block["source_start"] if "source_start" in block else np.zeros(self.dataset._info.S, np.int64)
             block[REPEATED] = np.where(first > 0, np.int32(overlap), np.int32(0))

@@ -75,6 +75,7 @@ class Plan:
     def __init__(self, file: MappedFile, manifest: Manifest):
         self.path = path = file.path
         self.T, self.S, self.blocks, self.overlap = manifest.T, manifest.S, manifest.blocks, manifest.overlap
+        self.padded_to = manifest.padded_to
         self.file = file
         self.header = read_header(self.file.read, self.file.size, path)
         version = self.header.metadata.get("bload_format")

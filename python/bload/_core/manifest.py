@@ -17,14 +17,17 @@ from .storage import MANIFEST, FileEntry, Storage
 from .text import unescape
 
 INDEX = "index.safetensors"
-# Formats. Those with fields that have steps of their own are others, because readers of the first two would misread them.
-DATASET, VIEW, OWN_DATASET, OWN_VIEW = 1, 2, 3, 4
+# Formats. Those with fields that have steps of their own are others, because readers of the first two would misread them; and so are those
+# for context parallelism, whose shards have one more table, with or without such fields.
+DATASET, VIEW, OWN_DATASET, OWN_VIEW, CP_DATASET, CP_VIEW = range(1, 7)
 FRAME_MAX = 64 << 20  # the most bytes of a frame of compressed shards
 STEPS_MAX = (1 << 31) - 1
 FOLDER_SHARDS = 1000
 CHAINED = re.compile(r"(?!https?://)(?=.*://).*::", re.DOTALL)  # a chained URL, by which fsspec reads one file through another
 # An entry of blocks that is computed from the overlap, and is not stored.
 REPEATED = "repeated"
+# A table of datasets for context parallelism. Blocks have it as computed from cu_seqlens; shards store it for other loaders.
+CU_SEQLENS_PADDED = "cu_seqlens_padded"
 PADDED, FLAT = "padded", "flat"  # how shards store a field with steps of its own
 TABLES = "cu_seqlens", "num_sequences", "sequence", "length", "source_start", "segment_ids"
 
@@ -158,6 +161,8 @@ class Manifest:
         self.place_tables = {field.table for field in self.fields.values()} | {"cu_seqlens"}
         self.attributes = self.read_attributes()
         self.check_names()
+        if self.padded_to and CU_SEQLENS_PADDED in (*self.fields, *self.attributes):
+            raise self.damaged(f"a field or attribute has the name \"{CU_SEQLENS_PADDED}\", which is reserved in datasets for context parallelism")
         if self.overlap and REPEATED in (*self.fields, *self.attributes):
             raise self.damaged(f"a field or attribute has the name \"{REPEATED}\", which is reserved in datasets with an overlap")
         if self.is_view:
@@ -182,10 +187,11 @@ class Manifest:
         version = self.json.get("format")
         if not is_size(version):
             raise self.damaged("\"format\" is missing, or not a number")
-        if version not in (DATASET, VIEW, OWN_DATASET, OWN_VIEW):
-            raise FormatError(f"format version {version}, but this reader knows versions {DATASET} to {OWN_VIEW}: update bload", self.path)
-        self.is_view = version in (VIEW, OWN_VIEW)
-        self.can_have_own = version in (OWN_DATASET, OWN_VIEW)
+        if not DATASET <= version <= CP_VIEW:
+            raise FormatError(f"format version {version}, but this reader knows versions {DATASET} to {CP_VIEW}: update bload", self.path)
+        self.is_view = version in (VIEW, OWN_VIEW, CP_VIEW)
+        self.can_have_own = version >= OWN_DATASET
+        self.has_cp = version in (CP_DATASET, CP_VIEW)
         # The versions that the files of a plan may have: there the format of a dataset differs from that of a view in nothing.
         self.plan_versions = {"1", str(version)} | ({str(OWN_DATASET)} if self.can_have_own else set())
 
@@ -240,7 +246,13 @@ class Manifest:
         if not isinstance(configuration, dict):
             raise self.damaged("\"configuration\" is missing, or not an object")
         self.configuration: Dict[str, Any] = configuration
-        self.align = size_of(self.option("align")) or 1
+        self.cp = self.number("cp", 1, STEPS_MAX // 2) if self.has_cp else 0
+        align = size_of(self.option("align")) or 1
+        self.align = align if align > 1 else max(1, 2 * self.cp)
+        # What the end of the last sequence in cu_seqlens_padded is a multiple of; 0: blocks have no such table.
+        self.padded_to = self.align if self.cp else 0
+        if self.cp and (self.align % (2 * self.cp) or self.T % self.align):
+            raise self.damaged(f"T = {self.T} and the alignment of {self.align} do not suit context parallelism over {self.cp} ranks")
         self.overlap = self.number("overlap", 1, self.T - 1) if "overlap" in self.json else 0
 
     def option(self, name: str) -> str:
@@ -417,5 +429,7 @@ class Manifest:
             tables.append(("source_start", "I64", (S,)))
         if self.segment_ids:
             tables.append(("segment_ids", "I32", (self.T,)))
+        if self.padded_to:
+            tables.append((CU_SEQLENS_PADDED, "I32", (S + 1,)))
         tables += [(field.table, "I32", (S + 1,)) for field in self.own.values()]
         return tables + [(name, dtype, (S,)) for name, dtype in self.attributes.items()]

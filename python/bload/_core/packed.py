@@ -13,7 +13,7 @@ Batch = Mapping[str, Any]
 Result = TypeVar("Result")
 
 COMPANIONS = "segment_ids", "position_ids", "mask"  # have one value per step wherever they are
-TABLES = frozenset(("cu_seqlens", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
+TABLES = frozenset(("cu_seqlens", "cu_seqlens_padded", "num_sequences", "sequence", "length", "source_start", "repeated", "ids"))
 
 # The label that cross entropy ignores: the default of torch's ignore_index.
 IGNORED = -100

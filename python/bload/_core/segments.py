@@ -1,4 +1,4 @@
-"""Arrays [T] computed from the boundaries of a block's sequences.
+"""Arrays computed from the boundaries of a block's sequences.
 
 starts and lengths, I32 [num_sequences], are those of the used slots of a block; a failed sequence has the length 0.
 """
@@ -40,4 +40,11 @@ def mask(starts: np.ndarray, lengths: np.ndarray, T: int) -> np.ndarray:
     out = np.zeros(T, np.bool_)
     for start, length in zip(starts.tolist(), lengths.tolist()):
         out[start:start + length] = True
+    return out
+
+
+def padded(starts: np.ndarray, used: np.ndarray, multiple: int) -> np.ndarray:
+    """Return cu_seqlens I32 [..., S + 1] of blocks with num_sequences [...], with the end of the last sequence rounded up to a multiple."""
+    end = -(-starts // multiple) * multiple
+    out: np.ndarray = np.where(np.arange(starts.shape[-1]) >= np.expand_dims(used, -1), end, starts).astype(np.int32)
     return out

@@ -5,7 +5,9 @@ from typing import Dict
 
 import numpy as np
 
+from . import segments
 from .index import Index, Plan
+from .manifest import CU_SEQLENS_PADDED
 from .shard import Shard
 
 # Table entries to compare with the plan at a time: many blocks cost little more than one.
@@ -17,7 +19,7 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
     """Return the tables of the n blocks first to end if no sequence failed.
 
     cu_seqlens I32 [n, S + 1], num_sequences I64 [n], sequence I64 [n, S], length I32 [n, S], source_start I64 [n, S]; and for each field
-    with steps of its own NAME_cu_seqlens I32 [n, S + 1].
+    with steps of its own NAME_cu_seqlens I32 [n, S + 1]; for context parallelism cu_seqlens_padded I32 [n, S + 1].
 
     Raises DamagedError if the plan is invalid. Its message names block first, which is right only for a single block.
     """
@@ -36,6 +38,8 @@ def planned(plan: Plan, first: int, end: int) -> Dict[str, np.ndarray]:
         table = tables[f"{axis}_cu_seqlens" if axis else "cu_seqlens"] = np.zeros((n, S + 1), np.int32)
         table[count > 0] = (start + length)[last, None]
         table[block, place] = start
+    if plan.padded_to:
+        tables[CU_SEQLENS_PADDED] = segments.padded(tables["cu_seqlens"], count, plan.padded_to)
     return tables
 
 
@@ -45,7 +49,8 @@ def agree(stored: Dict[str, np.ndarray], plan: Dict[str, np.ndarray]) -> bool:
     there = sequence >= 0
     if not ((sequence == plan["sequence"]) | (sequence == -1)).all():
         return False
-    return all(np.array_equal(stored[name], plan[name]) for name in plan if name == "num_sequences" or name.endswith("cu_seqlens")) and \
+    return all(np.array_equal(stored[name], plan[name]) for name in plan
+               if name in ("num_sequences", CU_SEQLENS_PADDED) or name.endswith("cu_seqlens")) and \
         all(np.array_equal(stored[name], np.where(there, plan[name], 0)) for name in ("length", "source_start") if name in stored)
 
 
