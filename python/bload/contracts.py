@@ -22,19 +22,21 @@ All functions raise bload.Error if the batch lacks an entry, or a loss mask has 
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ._core.arguments import integer
+from ._core.context import check_ranks, segments_for
 from ._core.errors import Error, OptionError
 from ._core.masks import Steps, masks_of
 from ._core.packed import (
-    IGNORED, Batch, boundaries, check_tables, check_there, contract, fields_of, next_step, pack, rows_of, targets,
+    IGNORED, Batch, Packed, boundaries, check_tables, check_there, contract, fields_of, next_step, pack, rows_of, targets,
 )
 from ._core.towers import gemma3, llava, qwen_audio, qwen_vl, tiles
 
-__all__ = ["attribute", "ctc", "flash_attention", "gemma3", "grain", "hugging_face", "llava", "maxtext", "megatron", "numbered_mask", "padded",
-           "qwen_audio", "qwen_vl", "reset_table", "tiles", "torchtune", "trl"]
+__all__ = ["attribute", "context_parallel", "ctc", "flash_attention", "gemma3", "grain", "hugging_face", "llava", "maxtext", "megatron",
+           "numbered_mask", "padded", "qwen_audio", "qwen_vl", "reset_table", "tiles", "torchtune", "trl"]
 
 
 # --- the contracts ------------------------------------------------------------------------------------------------
@@ -337,8 +339,8 @@ def torchtune(batch: Batch, field: str = "tokens", labels: Optional[str] = None,
 
 
 @contract
-def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *,
-             loss_mask: Optional[str] = None) -> Dict[str, np.ndarray]:
+def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, *, loss_mask: Optional[str] = None, cp: Optional[int] = None,
+             rank: Optional[int] = None) -> Dict[str, np.ndarray]:
     """Return the values from which Megatron makes its packed parameters (PackedSeqParams, thd).
 
     Parameters
@@ -347,33 +349,128 @@ def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, 
         Collated blocks, or one block; see the module.
     field, labels, loss_mask : str
         Fields of the batch; see the module.
+    cp : int, optional
+        The number of ranks of context parallelism; the dataset must be packed with --cp.
+    rank : int, optional
+        The rank, from 0, of which tokens, labels, loss_mask and position_ids are returned, [B, T / cp], as TransformerEngine divides them.
+        Without it they are those of the block, which Megatron divides itself.
 
     Returns
     -------
     dict
-        tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B].
+        tokens, labels, position_ids I64 [B, T], loss_mask F32 [B, T], cu_seqlens I32 [B, S + 2], max_seqlen I32 [B]; with cp also
+        cu_seqlens_padded I32 [B, S + 2].
 
         Labels are shifted: each is the target of the next step, or 0 if there is none. loss_mask is 0 where there is no target, which
         includes the end of each sequence and padding. Elsewhere it is 1, or the next step's weight in the given loss mask. In cu_seqlens,
         padding counts as the last sequence: the boundaries end with T, repeated to the end of the row. Pass the row of one block as
         cu_seqlens_q and cu_seqlens_kv, because a micro batch has one block.
+
+        With cp, cu_seqlens_padded says where the sequences lie, each with its padding, then where padding at the end lies; pass it as
+        cu_seqlens_q_padded and cu_seqlens_kv_padded. cu_seqlens has the sums of their lengths without padding, so the last segment is empty
+        in it. Both are those of the whole block on every rank, as TransformerEngine takes them. max_seqlen is the longest segment.
+
+    Raises
+    ------
+    bload.OptionError
+        There are no such ranks.
     """
+    check_ranks(cp, rank)
     packed = pack(batch, field)
-    following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
-    counted = following != IGNORED
-    weights = next_step(packed, packed.flat(batch, loss_mask)[packed.step].astype(np.float32), 0) if loss_mask else 1
-    edges = boundaries(batch, packed.T)
-    S = np.shape(batch["length"])[-1]
-    cu_seqlens = np.full((packed.B, S + 2), packed.T, np.int32)
-    for row, e in zip(cu_seqlens, edges):
-        row[:len(e)] = e
-    return {
+    following, weights = next_targets(packed, batch, field, labels, loss_mask)
+    steps = {
         "tokens": packed.flat(batch, field).astype(np.int64).reshape(packed.shape),
-        "labels": packed.spread(np.where(counted, following, 0), np.int64),
-        "loss_mask": packed.spread(counted * weights, np.float32),
+        "labels": packed.spread(np.where(following != IGNORED, following, 0), np.int64),
+        "loss_mask": packed.spread(weights, np.float32),
         "position_ids": packed.spread(packed.position, np.int64),
-        "cu_seqlens": cu_seqlens.reshape(*packed.shape[:-1], S + 2),
-        "max_seqlen": np.diff(cu_seqlens).max(axis=1).reshape(packed.shape[:-1]),
+    }
+    S = np.shape(batch["length"])[-1]
+    if cp is not None:
+        segments = segments_for(batch, cp, packed.T)
+        if rank is not None:
+            steps = taken(steps, segments.index(cp, rank, "zigzag"), packed)
+        tables = {"cu_seqlens": segments.lengths, "cu_seqlens_padded": segments.padded}
+        edges = segments.padded
+    else:
+        edges = np.full((packed.B, S + 2), packed.T, np.int32)
+        for row, e in zip(edges, boundaries(batch, packed.T)):
+            row[:len(e)] = e
+        tables = {"cu_seqlens": edges}
+    return {
+        **steps,
+        **{name: table.reshape(*packed.shape[:-1], S + 2) for name, table in tables.items()},
+        "max_seqlen": np.diff(edges).max(axis=1).reshape(packed.shape[:-1]),
+    }
+
+
+def next_targets(packed: Packed, batch: Batch, field: str, labels: Optional[str], loss_mask: Optional[str]) -> Tuple[np.ndarray, np.ndarray]:
+    """Return for each step the target of the next one, I64 [total], and its weight, [total]: -100 and 0 where there is none."""
+    following = next_step(packed, targets(packed, batch, field, labels, None), IGNORED)
+    weights = next_step(packed, packed.flat(batch, loss_mask)[packed.step].astype(np.float32), 0) if loss_mask else 1
+    return following, (following != IGNORED) * weights
+
+
+def taken(steps: Dict[str, np.ndarray], index: np.ndarray, packed: Packed) -> Dict[str, np.ndarray]:
+    """Return arrays [B, T], or [T] of a single block, at the steps of one rank, index [B, n]: [B, n], or [n]."""
+    shape = *packed.shape[:-1], index.shape[1]
+    return {name: np.take_along_axis(values.reshape(packed.B, packed.T), index, 1).reshape(shape) for name, values in steps.items()}
+
+
+@contract
+def context_parallel(batch: Batch, cp: int, rank: int, field: str = "tokens", labels: Optional[str] = None, *,
+                     loss_mask: Optional[str] = None, layout: str = "zigzag") -> Dict[str, np.ndarray]:
+    """Return what one rank of context parallelism computes of each block; the dataset must be packed with --cp.
+
+    Labels are shifted before a block is divided, so the last step of a chunk has the target that is the first step of the next chunk.
+
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    cp, rank : int
+        The number of ranks, and the rank, from 0.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module. The loss mask can have weights.
+    layout : {"zigzag", "contiguous"}
+        How blocks are divided. "zigzag": each sequence with its padding, and the padding at the end, into 2 * cp chunks, of which a rank has
+        the chunks rank and 2 * cp - 1 - rank, as in TransformerEngine and in torch's load balancer for documents: with causal attention all
+        ranks cost the same. "contiguous": the block into cp parts, whatever they cost.
+
+    Returns
+    -------
+    dict
+        tokens, labels, position_ids I64 [B, T / cp], loss_mask F32 [B, T / cp], segment_ids I32 [B, T / cp], index I64 [B, T / cp],
+        cu_seqlens_padded I32 [B, S + 2], cost I64 [B, cp].
+
+        Each label is the target of the next step, -100 where there is none; loss_mask is 0 there, elsewhere 1 or the next step's weight.
+        Divide the sum of the losses of all ranks by the sum of their loss masks. segment_ids number the sequences of a block from 1; 0 is
+        padding. index has the numbers of the rank's steps in the block, by which Dataset.steps reads them of another field.
+        cu_seqlens_padded are the boundaries in the whole block, as in megatron. cost has for each rank the pairs of a query and a key of
+        causal attention in the sequences with their padding: the highest by the mean, less 1, is the share of time that ranks wait.
+
+    Raises
+    ------
+    bload.OptionError
+        There are no such ranks, or there is no such layout.
+    """
+    check_ranks(integer("cp must be a number of ranks", cp), integer("rank must be the number of a rank", rank), layout)
+    packed = pack(batch, field)
+    following, weights = next_targets(packed, batch, field, labels, loss_mask)
+    segments = segments_for(batch, cp, packed.T)
+    index = segments.index(cp, rank, layout)
+    steps = {
+        "tokens": packed.flat(batch, field).astype(np.int64).reshape(packed.shape),
+        "labels": packed.spread(np.where(weights != 0, following, IGNORED), np.int64, IGNORED),
+        "loss_mask": packed.spread(weights, np.float32),
+        "position_ids": packed.spread(packed.position, np.int64),
+        "segment_ids": packed.spread(packed.number(), np.int32),
+    }
+    lead = packed.shape[:-1]
+    return {
+        **taken(steps, index, packed),
+        "index": index.reshape(*lead, -1),
+        "cu_seqlens_padded": segments.padded.reshape(*lead, -1),
+        "cost": segments.cost(cp, layout).reshape(*lead, cp),
     }
 
 

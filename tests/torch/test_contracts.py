@@ -162,6 +162,28 @@ class Documented(unittest.TestCase):
             [0, 1, 2, 0, 1, 2, 3, 0, 1, 0, 0, 0], [0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0], list(range(12))])
         self.assertArray(got["tokens"], "int64", batch()["tokens"].tolist())
 
+    def test_megatron_with_context_parallelism(self):
+        given = batch(4)
+        given["cu_seqlens_padded"] = np.array([[0, 4, 8, 12, 12], [0, 8, 12, 12, 12], [0, 12, 12, 12, 12]], np.int32)
+        given["cu_seqlens"][1], given["num_sequences"][1] = [0, 8, 9, 9, 9], 2
+        given["length"][1] = [5, 1, 0, 0]
+        got = contracts.megatron(given, cp=2)
+        self.assertArray(got["cu_seqlens"], "int32", [[0, 3, 7, 9, 9, 9], [0, 5, 6, 6, 6, 6], [0, 12, 12, 12, 12, 12]])
+        self.assertArray(got["cu_seqlens_padded"], "int32", [[0, 4, 8, 12, 12, 12], [0, 8, 12, 12, 12, 12], [0, 12, 12, 12, 12, 12]])
+        self.assertArray(got["max_seqlen"], "int32", [4, 8, 12])
+        self.assertArray(got["tokens"], "int64", given["tokens"].tolist())
+        steps = [[[0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10]], [[0, 1, 6, 7, 8, 11], [2, 3, 4, 5, 9, 10]], [[0, 1, 2, 9, 10, 11], [3, 4, 5, 6, 7, 8]]]
+        for rank in 0, 1:
+            part, own = contracts.megatron(given, cp=2, rank=rank), contracts.context_parallel(given, 2, rank)
+            for name in "tokens", "labels", "loss_mask", "position_ids":
+                self.assertArray(part[name], got[name].dtype, [got[name][b][steps[b][rank]].tolist() for b in range(3)])
+            for name in "cu_seqlens", "cu_seqlens_padded", "max_seqlen":
+                self.assertArray(part[name], "int32", got[name].tolist())
+            self.assertArray(own["index"], "int64", [steps[b][rank] for b in range(3)])
+            self.assertArray(own["cost"], "int64", [[15, 15], [23, 23], [39, 39]])
+        tensors = {name: torch.from_numpy(value) for name, value in given.items() if name != "ids"}
+        self.assertEqual(as_plain(contracts.context_parallel(tensors, 2, 1)), as_plain(contracts.context_parallel(given, 2, 1)))
+
     def test_grain(self):
         got = contracts.grain({**batch(), "frames": np.zeros((3, T, 2, 2), np.uint8)})
         self.assertEqual(list(got), ["tokens", "tokens_segment_ids", "tokens_positions", "frames", "frames_segment_ids",
@@ -204,8 +226,10 @@ class Everywhere(unittest.TestCase):
 
     def test_no_consumer_is_forgotten(self):
         marked = {name for name, value in vars(contracts).items() if hasattr(value, "__wrapped__")}
-        # A number of each sequence has no consumer's own form. The others have tests of their own: test_own.py, python/tests/test_multimodal.py.
-        self.assertEqual(marked - {"attribute", "ctc", "gemma3", "llava", "qwen_audio", "qwen_vl", "tiles"}, set(CONSUMERS))
+        # A number of each sequence has no consumer's own form. The others have tests of their own: test_own.py, test_multimodal.py and
+        # test_context.py of python/tests.
+        self.assertEqual(marked - {"attribute", "ctc", "gemma3", "llava", "qwen_audio", "qwen_vl", "tiles", "context_parallel"},
+                         set(CONSUMERS))
 
     def test_tensors_give_tensors(self):
         tensors = {name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value for name, value in batch().items()}

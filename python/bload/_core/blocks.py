@@ -7,6 +7,7 @@ import numpy as np
 
 from . import segments
 from .arguments import integer
+from .errors import OptionError
 from .manifest import CU_SEQLENS_PADDED, REPEATED
 from .stored import BlockOptions, BlockStore, DatasetLike
 
@@ -72,6 +73,55 @@ class Blocks:
         if not -count <= i < count:
             raise IndexError(f"no block {i}: there are {count}")
         return self._block(i % count)
+
+    def steps(self, block: SupportsIndex, field: str, numbers: Any) -> Any:
+        """Return some steps of a field of one block. Only these are read, so a rank of context parallelism need not read the others.
+
+            index = contracts.context_parallel(block, cp=4, rank=1)["index"]
+            frames = dataset.steps(7, "frames", index)
+
+        Parameters
+        ----------
+        block : int
+            The number of the block.
+        field : str
+            A field that the dataset was opened with, without steps of its own.
+        numbers : array of int
+            The numbers of the steps in the block, from 0, in any order. Runs of consecutive numbers are read together.
+
+        Returns
+        -------
+        array [n, ...]
+            The steps in the order of the numbers, padding included. With decode=False a JPEG field is a list of n files, U8 [bytes] each.
+
+        Raises
+        ------
+        IndexError
+            There is no such block or step.
+        OptionError
+            There is no such field, or it has steps of its own.
+        DamagedError
+            A stored block is damaged. With verify=True whole blocks are read and compared.
+        """
+        i, count, T = integer("a block index must be an int", block), len(self), self.dataset.T
+        if not -count <= i < count:
+            raise IndexError(f"no block {i}: there are {count}")
+        if field not in self._options.fields or field in self.dataset._info.own:
+            own = field in self.dataset._info.own
+            raise OptionError(f"the field \"{field}\" {'has steps of its own' if own else 'was not opened'}: name a field that has a step for "
+                              "each step of a block", self.dataset.path)
+        given = np.asarray(numbers)
+        if given.ndim != 1 or given.dtype.kind not in "iu" and len(given):
+            raise TypeError("the numbers of steps must be integers, in an array of one dimension")
+        if len(given) and not 0 <= given.min() <= given.max() < T:
+            raise IndexError(f"no step {given.min() if given.min() < 0 else given.max()}: a block has {T}")
+        ends = np.append(np.flatnonzero(np.diff(given.astype(np.int64)) != 1) + 1, len(given)) if len(given) else np.zeros(0, np.int64)
+        runs = [(int(given[begin]), int(given[begin]) + end - begin) for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist())]
+        return self._runs(i % count, field, runs)
+
+    def _runs(self, i: int, field: str, runs: List[Tuple[int, int]]) -> Any:
+        """Return the steps of block i in these ranges, first to end, one after the other."""
+        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Block]:
         return map(self._block, range(len(self)))

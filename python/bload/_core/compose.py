@@ -222,12 +222,37 @@ class Composer:
             for _, step, start, end in here:
                 source._fill(number, name, step, out, start, end)
         for first, end in gaps:
-            self.pad(field, out, first, end)
+            self.pad(field, out, first, end, out[first - 1] if self.repeat and first > 0 else None)
         return out
 
-    def pad(self, field: Field, out: Any, first: int, end: int) -> None:
-        """Fill steps first to end of out with padding, as bload pack does."""
-        if self.repeat and first > 0 and not field.own:
-            out[first:end] = [out[first - 1]] * (end - first) if isinstance(out, list) else out[first - 1]
+    def runs(self, i: int, name: str, runs: List[Tuple[int, int]]) -> Any:
+        """Return the steps of a common field of block i in these ranges, one after the other, as Blocks._runs does."""
+        self.dataset._check_open()
+        page = self.page_of(i)
+        k, track = i - page.first, page.tracks[0]
+        field, _, size, _ = next(one for one in self.fields[0] if one[0].name == name)
+        places = track.places[track.place_ptr[k]:track.place_ptr[k + 1]].tolist()
+        gaps = track.gaps[track.gap_ptr[k]:track.gap_ptr[k + 1]].tolist()
+        at, here, padding = 0, [], []
+        for first, end in runs:
+            for shard, step, start, stop in places:
+                low, high = max(first, start), min(end, stop)
+                if low < high:
+                    here.append([shard, step + low - start, at + low - first, at + high - first])
+            for start, stop in gaps:
+                low, high = max(first, start), min(end, stop)
+                if low < high:
+                    padding.append((at + low - first, at + high - first, start))
+            at += end - first
+        self.check(here)
+        out = self.field(field, here, [], at, size)
+        for first, end, start in padding:
+            self.pad(field, out, first, end, self.runs(i, name, [(start - 1, start)])[0] if self.repeat and start > 0 else None)
+        return out
+
+    def pad(self, field: Field, out: Any, first: int, end: int, last: Any) -> None:
+        """Fill steps first to end of out with padding, as bload pack does. last: the step before them if padding repeats it, or None."""
+        if last is not None and not field.own:
+            out[first:end] = [last] * (end - first) if isinstance(out, list) else last
         elif not isinstance(out, list):  # empty files stand for zeros, the padding of pictures
             out[first:end] = self.dataset._padding(field.name)

@@ -10,7 +10,7 @@ import numpy as np
 from . import checksum
 from .base import BaseDataset
 from .blocks import Block
-from .encoding import DELTA, RAW, decode_jpeg, undelta
+from .encoding import DELTA, RAW, decode_jpeg, join, undelta
 from .errors import DamagedError, DependencyError
 from .index import Index, Pieces, Span
 from .locator import IndexLocator, Parts, parts_of
@@ -111,6 +111,11 @@ class Dataset(BaseDataset):
             block[name] = self._own_steps(i, self.fields[name], int(tables[f"{name}_cu_seqlens"][-1]))
         block.update(tables)
         return self._complete(block)
+
+    def _runs(self, i: int, field: str, runs: List[Tuple[int, int]]) -> Any:
+        self._check_open()
+        self._check(i)
+        return join([self._steps(i, field, first, end) for first, end in runs or [(0, 0)]])
 
     def _own_steps(self, i: int, field: Field, count: int) -> np.ndarray:
         """Return the steps of block i in a field that has steps of its own: `count` of them, and padding."""

@@ -186,5 +186,8 @@ class Epoch(Blocks):
     def _block(self, i: int) -> Block:
         return self._complete(self._composer.block(i))
 
+    def _runs(self, i: int, field: str, runs: List[Tuple[int, int]]) -> Any:
+        return self._composer.runs(i, field, runs)
+
     def _needs(self, i: int) -> List[Tuple[BlockStore, int]]:
         return self._composer.needs(i)
