@@ -15,6 +15,9 @@ from bload._core.errors import Error, OptionError
 from sample import Truth
 
 
+END = 50256  # the end token of the tokenizer, which no sequence has
+
+
 class Packed(tool.Tool):
     @classmethod
     def setUpClass(cls):
@@ -89,6 +92,49 @@ class Packed(tool.Tool):
                 self.assertEqual(done.tokens, sum(len(row["input_ids"]) for row in expected))
                 self.assertTrue(name != "empty" or done.left_out > 100)
                 self.check_metadata(out, expected, truth.d.manifest["T"])
+
+    def test_context_parallelism(self):
+        """Sequences are padded so that 2N divides their steps, and no more; what the collate function of Megatron-Bridge makes of the rows."""
+        for cp, options in (2, ()), (3, ("--align", 12)), (4, ("--oversize", "split")):
+            multiple, T = 12 if options[:1] == ("--align",) else 2 * cp, 72 if cp < 4 else 32
+            dataset = self.packed(f"cp{cp}", "-T", T, "--cp", cp, "--pad-id", END, *options)
+            truth = Truth(dataset)
+            for mask in None, "learn":
+                out = self.path(f"cp{cp}-{mask}.out")
+                packed_parquet.write(dataset, out, loss_mask=mask, part_bytes=1)
+                expected = []
+                for row in self.rows(truth, mask):
+                    tokens, masks, starts = [], [], []
+                    for first, end in zip(row["seq_start_id"], [*row["seq_start_id"][1:], len(row["input_ids"])]):
+                        padding = (1 - (end - first)) % multiple
+                        starts.append(len(tokens))
+                        tokens += row["input_ids"][first:end] + [END] * padding
+                        masks += row["loss_mask"][first:end] + [0] * padding
+                    expected.append({"input_ids": tokens, "loss_mask": masks, "seq_start_id": starts})
+                rows = self.read(out)
+                self.assertEqual(rows, expected)
+                self.check_metadata(out, expected, T)
+                whole = list(self.rows(truth, mask))
+                for row, plain in zip(rows, whole):
+                    self.check_bridge(row, plain, multiple, T)
+
+    def check_bridge(self, row, plain, multiple, T):
+        """What the reader with pad_seq_to_mult makes of a row: physical and logical boundaries, and labels of the same pairs as without."""
+        edges = [*row["seq_start_id"], len(row["input_ids"])]
+        padded, logical, learned = [0], [0], []
+        for first, end in zip(edges, edges[1:]):
+            here = row["input_ids"][first:end - 1]
+            padded.append(padded[-1] + len(here))
+            logical.append(logical[-1] + max((at + 1 for at, token in enumerate(here) if token != END), default=0))
+            learned += [(row["input_ids"][at], row["input_ids"][at + 1]) for at in range(first, end - 1) if row["loss_mask"][at]]
+        self.assertLessEqual(padded[-1], T)
+        padded += [T] if padded[-1] != T else []
+        self.assertFalse((np.array(padded) % multiple).any())
+        edges = [*plain["seq_start_id"], len(plain["input_ids"])]
+        # Without its last token, which is a label only; a sequence that fits after that has no padding.
+        self.assertTrue(all(0 <= length - found <= 1 for found, length in zip(np.diff(logical), np.diff(edges))))
+        self.assertEqual(learned, [(plain["input_ids"][at], plain["input_ids"][at + 1]) for first, end in zip(edges, edges[1:])
+                                   for at in range(first, end - 1) if plain["loss_mask"][at]])
 
     def test_view(self):
         dataset = self.packed("plain", "-T", 64)

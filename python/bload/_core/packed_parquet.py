@@ -1,4 +1,4 @@
-"""Write blocks of tokens as Megatron-Bridge's packed Parquet: a row for each block, without padding.
+"""Write blocks of tokens as Megatron-Bridge's packed Parquet: a row for each block, without padding, except for context parallelism.
 
     input_ids     list<int32>  the tokens of the block's sequences, one after the other
     loss_mask     list<int8>   for each token 1 if the next one is to be learned; 0 at the end of each sequence
@@ -7,6 +7,10 @@
 The reader drops the last token of each sequence, which is a label only, and applies the mask of a token to its label, the next token. So
 the mask is shifted by one step from the masks of datasets. The reader fails on a row without any label, so blocks in which no
 sequence has two tokens are left out.
+
+For context parallelism over N ranks the reader, with pad_seq_to_mult=2N, needs sequences of a multiple of 2N steps after it dropped their last
+tokens. So sequences of a dataset with --cp N are padded to the next multiple and one more, as Megatron-Bridge pads them itself. It takes the
+end of a sequence to be the last token that is not the tokenizer's end token, so that should be the --pad-id.
 
 With pad_cu_seqlens, for CUDA graphs, all batches get the shape of the largest one: metadata.json tells the reader its size.
 """
@@ -115,6 +119,7 @@ class Rows:
     def __init__(self, dataset: BaseDataset, field: str, loss_mask: Optional[str]):
         self.dataset, self.field, self.loss_mask = dataset, field, loss_mask
         self.type = tokens_type(dataset, field)
+        self.pad = self.dataset.fields[field].pad or 0
         self.packing = Packing()
         self.columns: Dict[str, List[np.ndarray]] = {"input_ids": [], "loss_mask": [], "seq_start_id": []}
 
@@ -126,16 +131,22 @@ class Rows:
         start, length = block["cu_seqlens"][:len(here)].astype(np.int64)[here], length[here]
         if length.max(initial=0) < 2:
             return
-        self.packing = self.packing.with_row(length)
-        ends = np.cumsum(length)
-        steps = np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
+        # Each sequence takes `room` tokens of the row: its own, then padding.
+        multiple = self.dataset._info.padded_to or 1
+        room = -(-(length - 1) // multiple) * multiple + 1
+        self.packing = self.packing.with_row(room)
+        ends = np.cumsum(room)
+        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+        steps, places = within + np.repeat(start, length), within + np.repeat(ends - room, length)
         mask = block[self.loss_mask][steps] if self.loss_mask else np.ones(len(steps), np.int8)
         if REPEATED in block:
             repeated = block[REPEATED][:int(block["num_sequences"])][here]
-            mask = np.where(np.arange(len(steps)) < np.repeat(ends - length + repeated, length), 0, mask)
-        self.columns["input_ids"].append(block[self.field][steps])
-        self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, mask, ends))
-        self.columns["seq_start_id"].append(ends - length)
+            mask = np.where(within < np.repeat(repeated, length), 0, mask)
+        tokens, masks = np.full(ends[-1], self.pad, block[self.field].dtype), np.zeros(ends[-1], mask.dtype)
+        tokens[places], masks[places] = block[self.field][steps], mask
+        self.columns["input_ids"].append(tokens)
+        self.columns["loss_mask"].append(mask_ahead(self.dataset, str(self.loss_mask), number, masks, ends))
+        self.columns["seq_start_id"].append(ends - room)
 
     def table(self) -> Any:
         """Return the rows as a table of Arrow."""
