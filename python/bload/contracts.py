@@ -388,7 +388,7 @@ def megatron(batch: Batch, field: str = "tokens", labels: Optional[str] = None, 
     if cp is not None:
         segments = segments_for(batch, cp, packed.T)
         if rank is not None:
-            steps = taken(steps, segments.index(cp, rank, "zigzag"), packed)
+            steps = taken(steps, segments.steps(cp, rank, "zigzag"), packed)
         tables = {"cu_seqlens": segments.lengths, "cu_seqlens_padded": segments.padded}
         edges = segments.padded
     else:
@@ -457,7 +457,7 @@ def context_parallel(batch: Batch, cp: int, rank: int, field: str = "tokens", la
     packed = pack(batch, field)
     following, weights = next_targets(packed, batch, field, labels, loss_mask)
     segments = segments_for(batch, cp, packed.T)
-    index = segments.index(cp, rank, layout)
+    index = segments.steps(cp, rank, layout)
     steps = {
         "tokens": packed.flat(batch, field).astype(np.int64).reshape(packed.shape),
         "labels": packed.spread(np.where(weights != 0, following, IGNORED), np.int64, IGNORED),

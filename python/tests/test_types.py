@@ -42,7 +42,7 @@ class Types(Sample):
                    "print(*(name for name in dir(bload.open(sys.argv[1])) if not name.startswith('_')))\n"
                    "print(*sorted({'PIL', 'fsspec', 'ssl', 'http.client', 'urllib.request', 'asyncio'} & set(sys.modules)))")
         done = subprocess.run([sys.executable, "-c", program, self.packed("attributes")], capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout, "S T about batch_size close closed dataset epoch epochs fields manifest path sequence sequences verify world_size\n\n")
+        self.assertEqual(done.stdout, "S T about batch_size close closed cp dataset epoch epochs fields manifest path sequence sequences steps verify world_size\n\n")
 
     def test_places(self):
         """Tracebacks and pickles name what is public by its public module."""

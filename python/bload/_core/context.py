@@ -27,7 +27,7 @@ class Segments(NamedTuple):
     lengths: np.ndarray
     end: np.ndarray
 
-    def index(self, cp: int, rank: int, layout: str) -> np.ndarray:
+    def steps(self, cp: int, rank: int, layout: str) -> np.ndarray:
         """Return the steps of a rank, I64 [B, T / cp], in the order in which the rank has them.
 
         zigzag: of each segment, divided into 2 * cp chunks, the chunks `rank` and 2 * cp - 1 - rank. contiguous: a part of the block.
@@ -49,7 +49,7 @@ class Segments(NamedTuple):
 
         Causal attention computes these pairs. The last segment, which is no sequence, counts as nothing.
         """
-        steps = np.stack([self.index(cp, rank, layout) for rank in range(cp)], 1)
+        steps = np.stack([self.steps(cp, rank, layout) for rank in range(cp)], 1)
         out = np.zeros((len(self.padded), cp), np.int64)
         for row, edges, end, here in zip(out, self.padded.astype(np.int64), self.end.tolist(), steps):
             first = edges[np.searchsorted(edges, here, "right") - 1]

@@ -184,7 +184,7 @@ class Manifest:
 
     def check_version(self) -> None:
         """Read the format; raise FormatError if this version does not support it."""
-        version = self.json.get("format")
+        version: Any = self.json.get("format")
         if not is_size(version):
             raise self.damaged("\"format\" is missing, or not a number")
         if not DATASET <= version <= CP_VIEW:
