@@ -364,7 +364,11 @@ SAMPLE_TEST(any_changed_character_of_a_manifest_is_noticed, kinds[2])
 static const struct {
     const char *from, *to, *complaint;
 } wrong[] = {
-    {"\"format\": 1", "\"format\": 5", "version 5"},
+    {"\"format\": 1", "\"format\": 7", "version 7"},
+    {"\"format\": 1", "\"format\": 5", "format 5 without context parallelism"},
+    {"\"deleted\"", "\"cp\": 2, \"deleted\"", "format 1 with context parallelism"},
+    {"\"deleted\"", "\"cp\": 0, \"deleted\"", "\"cp\""},
+    {"\"deleted\"", "\"cp\": 3, \"deleted\"", "T = 16 is not a multiple of 6"},
     {"\"T\": 16", "\"T\": 0", "\"T\""},
     {"\"T\": 16", "\"T\": 4294967296", "T = 4294967296"},
     {"\"blocks\": 28", "\"blocks\": \"28\"", "\"blocks\""},

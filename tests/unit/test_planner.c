@@ -266,6 +266,34 @@ UNIT_LOOP(bounds_and_blocks_under_constraints, unit_times(40))
     }
 }
 
+/* The optimum of the padded lengths is known, and T is a multiple, so the plan is that of --align. */
+UNIT_LOOP(context_parallelism_pads_the_last_sequence_of_a_block_too, unit_times(30))
+{
+    OWNED(list_free) struct list l = random_list(8, 40, 900 + (uint64_t)_i);
+    int64_t room[9], places[9], padded[8], cp = 1 + _i % 4, multiple = 2 * cp;
+    struct bl_plan_options o = {.strategy = BL_STRATEGY_BLOCK, .T = (40 / multiple + 1) * multiple, .cp = cp},
+                           same = {.strategy = BL_STRATEGY_BLOCK, .T = o.T, .align = multiple};
+    for (size_t i = 0; i < l.count; i++)
+        padded[i] = (l.length[i] + multiple - 1) / multiple * multiple;
+    size_t optimum = fewest(padded, l.count, room, places, 0, o.T, (int64_t)l.count);
+    OWNED(bl_plan_free) struct bl_plan plan = make(l, &o), aligned = make(l, &same), none;
+    ck_assert_int_le(plan.lower_bound, (int64_t)optimum);
+    ck_assert_uint_ge(plan.blocks, optimum);
+    ck_assert_uint_le(plan.blocks, optimum + 1);
+    ck_assert_uint_eq(plan.blocks, aligned.blocks);
+    ck_assert_mem_eq(plan.sequence, aligned.sequence, plan.pieces * sizeof *plan.sequence);
+    for (size_t b = 0; b < plan.blocks; b++) {
+        int64_t end = 0;
+        for (int64_t p = plan.block_ptr[b]; p < plan.block_ptr[b + 1]; p++)
+            end += padded[plan.sequence[p]];
+        ck_assert_int_le(end, o.T);
+    }
+    o.T++;
+    FAILS_WITH(bl_plan_make(&none, l.length, l.count, &o, &e), BL_EUSAGE, "is not a multiple of");
+    o.T--, o.align = multiple + 1;
+    FAILS_WITH(bl_plan_make(&none, l.length, l.count, &o, &e), BL_EUSAGE, "--align must be a multiple of");
+}
+
 UNIT_LOOP(epochs_are_alike_in_size_alone, unit_brief() ? 1 : BL_FILL_COUNT)
 {
     OWNED(list_free) struct list l = random_list(500, LONGEST, 3);
