@@ -71,7 +71,12 @@ class Contracts(Sample):
                         if name != "labels":
                             self.assertTrue((part[name][b] == one[name][b]).all(), name)
                     self.assertTrue((one["labels"][b] == np.where(part["loss_mask"][b] > 0, part["labels"][b], -100)).all())
-                costs = zigzag[0]["cost"][b]
+                costs, ends = zigzag[0]["cost"][b], batch["cu_seqlens_padded"][b]
+                for layout in "zigzag", "contiguous":
+                    for rank in range(cp):
+                        one = contracts.context_parallel(batch, cp, rank, layout=layout)
+                        steps = one["index"][b][one["index"][b] < ends[-1]]
+                        self.assertEqual(one["cost"][b][rank], (steps - ends[np.searchsorted(ends, steps, "right") - 1] + 1).sum())
                 self.assertEqual(len(set(costs.tolist())), 1, (cp, costs))
                 widths = np.diff(batch["cu_seqlens_padded"][b].astype(int))
                 self.assertEqual(costs.sum(), (widths * (widths + 1) // 2).sum())

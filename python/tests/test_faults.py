@@ -19,7 +19,7 @@ from sample import Sample, reseal, write_manifest
 from views import write_view
 
 OWN = "own-shards", "own-compressed", "view-own"  # with fields that have steps of their own
-WAYS = "shards", "compressed", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces", *OWN
+WAYS = "shards", "compressed", "cp", "joined", "groups", "jpeg", "delta", "attributes", "view-rows", "view-pieces", *OWN
 
 # The sources of views, and T.
 VIEWS = {"view-rows": (("attributes", "attributes-zstd"), 64), "view-pieces": (("split", "compressed"), 24),

@@ -49,11 +49,15 @@ class Segments(NamedTuple):
 
         Causal attention computes these pairs. The last segment, which is no sequence, counts as nothing.
         """
-        steps = np.stack([self.steps(cp, rank, layout) for rank in range(cp)], 1)
-        out = np.zeros((len(self.padded), cp), np.int64)
-        for row, edges, end, here in zip(out, self.padded.astype(np.int64), self.end.tolist(), steps):
-            first = edges[np.searchsorted(edges, here, "right") - 1]
-            row[:] = np.where(here < end, here - first + 1, 0).sum(1)
+        width: np.ndarray = np.diff(self.padded.astype(np.int64))
+        width[self.padded[:, :-1] >= self.end[:, None]] = 0
+        whole = width * (width + 1) // 2
+        if layout == "zigzag":  # chunks r and 2 * cp - 1 - r of a segment have as many pairs as any other two
+            return np.repeat(whole.sum(1, keepdims=True) // cp, cp, 1)
+        edges = np.arange(cp + 1) * (int(self.padded[0, -1]) // cp)
+        # The pairs of the steps before each edge: of each segment, those of as many of its steps.
+        before: np.ndarray = np.clip(edges[None, None] - self.padded[:, :-1, None].astype(np.int64), 0, width[..., None])
+        out: np.ndarray = np.diff((before * (before + 1) // 2).sum(1))
         return out
 
 
