@@ -302,11 +302,11 @@ test_another_configuration_is_refused() {
 
 test_a_newer_format_is_refused() {
     expect 0 bload pack -q v -T 45 -o d
-    sed -i 's/"format": 1,/"format": 5,/' d/manifest.json
+    sed -i 's/"format": 1,/"format": 7,/' d/manifest.json
     for command in 'info d' 'pack -q v -T 45 -o d' 'plan --dataset d --epochs 1'; do
-        expect 1 bload $command :err ': d/manifest.json: format version 5, but this bload knows versions 1 to 4: update bload'
+        expect 1 bload $command :err ': d/manifest.json: format version 7, but this bload knows versions 1 to 6: update bload'
     done
-    expect 1 bload verify d :err 'bload: manifest.json: format version 5, but this bload knows versions 1 to 4: update bload'
+    expect 1 bload verify d :err 'bload: manifest.json: format version 7, but this bload knows versions 1 to 6: update bload'
 }
 
 # A new option of one kind shall not make a dataset of another kind look as if it were of another configuration.
