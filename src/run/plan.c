@@ -176,6 +176,7 @@ static int given_plan_adopt_info(const struct bl_options *given, int64_t overlap
     memcpy(plan_info->fill, its->fill, sizeof plan_info->fill);
     plan_info->seed = its->seed;
     plan_info->seed_unknown = its->seed_unknown;
+    plan_info->cp = plan_info->cp ? plan_info->cp : its->cp; /* the alignment is the same */
     plan_info->world_size = its->world_size;
     plan_info->batch_size = its->batch_size;
     plan_info->batches_per_rank = its->batches_per_rank;

@@ -81,6 +81,10 @@ test_given_plans_and_tasks() {
     expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 96 --cp 4 -o b :verified
     divides a 4
     divides b 4
+    # A binary plan says that it is for these ranks; --align alone agrees with it.
+    expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 96 --align 8 -o said :verified :manifest cp 4
+    divides said 4
+    expect 0 bload plan -q --dataset said --epochs 2 :verified said
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 96 --cp 8 -o c :err 'its starts are multiples of 8, not of --align 16'
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 96 --cp 4 -o d
     in_tasks 2 t.jsonl --tokenizer bytes -T 96 --cp 4 -o e :same-as d
