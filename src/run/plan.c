@@ -196,7 +196,6 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
     bl_plan_own_set(&own, options);
     BL_TRY(bl_plan_T(&T, t->length, t->count, options, e));
     const int64_t align = bl_plan_options_align(options);
-    BL_TRY(bl_plan_options_check_cp(options, T, e));
     BL_TRY(binary ? bl_index_load(&p->plan, p->request.plan, T, align, t->length, t->count, &own, &its, e)
                   : bl_plan_table_read(&p->plan, p->request.plan, T, align, options->overlap, &own, t->length, t->count,
                                        e));
@@ -219,6 +218,7 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
     }
     BL_TRY(code);
     const struct bl_plan_info *w = &p->plan_info;
+    BL_TRY(bl_plan_options_check_cp(&(struct bl_plan_options){.cp = w->cp, .align = p->plan.align}, p->plan.T, e));
     if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)
         return bl_error_set(e, BL_EUSAGE, "%s has blocks of %" PRId64 " sequences: more than --max-sequences",
                             p->request.plan, p->plan.max_sequences);

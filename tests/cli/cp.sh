@@ -85,6 +85,10 @@ test_given_plans_and_tasks() {
     expect 0 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 96 --align 8 -o said :verified :manifest cp 4
     divides said 4
     expect 0 bload plan -q --dataset said --epochs 2 :verified said
+    sed -i 's/\("cp\\": \)4/\15/' p.safetensors
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.safetensors -T 96 --align 8 -o no :err '--align must be a multiple of 10'
+    expect 0 bload plan -q -T 99 --align 2 s.tsv -o q.tsv
+    expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan q.tsv -T 99 --align 2 --cp 1 -o no :err 'use -T 100 or -T 98' :none no/manifest.json
     expect 2 bload pack -q --sequences s.tsv --tokenizer bytes --plan p.tsv -T 96 --cp 8 -o c :err 'its starts are multiples of 8, not of --align 16'
     expect 0 bload pack -q t.jsonl --tokenizer bytes -T 96 --cp 4 -o d
     in_tasks 2 t.jsonl --tokenizer bytes -T 96 --cp 4 -o e :same-as d
