@@ -97,7 +97,7 @@ struct bload_counts {
     double efficiency;   /* share of the steps of all blocks that are not padding */
     int64_t overlap;     /* steps that a piece with a source_start above 0 repeats from the piece before it */
     int64_t repeated;    /* steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding */
-    int64_t cp;          /* ranks of context parallelism, for which a dataset was packed; 0: none, or a plan */
+    int64_t cp;          /* ranks of context parallelism, for which the plan was made; 0: none */
 };
 
 /* Returns the counts. The pointer is valid as long as the dataset; bload_dataset_set_epoch changes `pieces`. */
@@ -292,6 +292,7 @@ struct bload_plan_options {
     /* NULL, or a number of the caller. If a signal handler or another thread makes it other than 0, planning ends soon,
      * with BLOAD_ECANCEL. */
     const volatile int *cancel;
+    int64_t cp; /* ranks of context parallelism: as align = 2 * cp, and T must be a multiple; 0: none */
 };
 
 struct bload_plan;

@@ -431,6 +431,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .sync = (enum bl_sync)from->sync,
                                    .group = from->group,
                                    .cancel = from->cancel,
+                                   .cp = from->cp,
                                    .max_column.count = from->max_columns};
     for (int c = 0; c < from->max_columns; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];
@@ -494,6 +495,7 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
         return error_export(code, &e, error);
     }
     plan_describe(plan);
+    plan->counts.cp = inner.strategy == BL_STRATEGY_BLOCK ? inner.cp : 0;
     *out = plan;
     return error_export(BL_OK, &e, error);
 }
@@ -551,6 +553,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.max_sequences = m->format.S;
     plan->plan.balance = m->plan_info.balance;
     plan_describe(plan);
+    plan->counts.cp = m->plan_info.cp;
     *out = plan;
     return error_export(BL_OK, &e, error);
 }

@@ -79,6 +79,7 @@ class Same(tool.Tool):
         if strategy == "block":
             maybe(0.1, "fill", "paper", "optimal")
             maybe(0.2, "align", 2, 8)
+            maybe(0.1, "cp", 2, 1)
             maybe(0.2, "max_sequences", 1, 3)
             maybe(0.1, "effort", 1)
             if given.get("fill") != "paper" and draw.random() < 0.1:
@@ -216,7 +217,9 @@ class Wrong(tool.Tool):
                                  ({"columns": {"px": (5, [1, float("nan"), 1])}}, r"columns\['px'\]\[1\] is nan"), ({"spare": 2}, "spare must be 0 to 1"),
                                  ({"columns": {str(i): (5, [1, 1, 1]) for i in range(9)}}, "9 columns have a maximum"), ({"spare": "2"}, "spare must be"),
                                  ({"balance": "cost"}, "needs a cost"), ({"balance": "quadratic", "cost": "1,1"}, "give one of them"),
-                                 ({"overlap": 2}, "it needs oversize split"), ({"align": 9}, "alignment of 9 is larger"), ({"effort": 10 ** 9}, "effort = 1000000000")):
+                                 ({"overlap": 2}, "it needs oversize split"), ({"align": 9}, "alignment of 9 is larger"),
+                                 ({"cp": 0}, "cp must be at least 1"), ({"cp": 3}, "T = 8 is not a multiple of 6, as cp 3 needs: use T 12 or T 6"),
+                                 ({"cp": 2, "align": 6}, "align must be a multiple of 4, not 6"), ({"effort": 10 ** 9}, "effort = 1000000000")):
             self.refused(ValueError, message, [3, 2, 4], **{"T": 8, **options})
         for options in ({"T": 8.0}, {"T": True}, {"T": None}, {"seed": "1"}, {"columns": [1]}, {"columns": {"px": 3}}, {"columns": {"px": ("3", [1, 1, 1])}},
                         {"cost": ["a", "b", "c"]}, {"cost": [1, None, 2]}, {"spare": None}, {"sed": 1}, {"group": [[1], {}, []]}):

@@ -87,6 +87,8 @@ class Plan:
         Sequences that are in more than one piece, or not whole.
     overlap, repeated : int
         Steps that a piece after a cut repeats, and all steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding.
+    cp : int
+        The ranks of context parallelism, or 0.
     lower_bound : int
         Proven: no plan of these pieces has fewer blocks.
     efficiency : float
@@ -121,6 +123,7 @@ class Plan:
     cut: int
     overlap: int
     repeated: int
+    cp: int
     lower_bound: int
     efficiency: float
     imbalance: float
@@ -394,8 +397,8 @@ class Request:
 
 def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: int = 1, accumulate: int = 1, sync: str = "micro",
          remainder: str = "spread", cost: Any = None, balance: str = "auto", columns: Optional[Mapping[str, Tuple[float, Any]]] = None,
-         align: int = 1, max_sequences: Optional[int] = None, group: Any = None, oversize: str = "error", overlap: int = 0, min_length: int = 1,
-         max_length: Optional[int] = None, order: str = "random", seed: int = 0, spare: Union[float, str] = 0.0, strategy: str = "block",
+         align: int = 1, cp: Optional[int] = None, max_sequences: Optional[int] = None, group: Any = None, oversize: str = "error",
+         overlap: int = 0, min_length: int = 1, max_length: Optional[int] = None, order: str = "random", seed: int = 0, spare: Union[float, str] = 0.0, strategy: str = "block",
          fill: str = "optimal", clip: Optional[int] = None, clips: str = "one", effort: int = 8) -> Plan:
     """Plan which sequences share a block, where training runs: nothing is packed, and no file is read.
 
@@ -425,6 +428,8 @@ def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: i
         Further maxima of a block, at most 8: the sum of the values ([N] numbers of at least 0) over its sequences is at most max.
     align : int
         Every start in a block is a multiple of so many steps.
+    cp : int, optional
+        The ranks of context parallelism: as align=2 * cp, so that each sequence can be padded to a multiple of that; T must be a multiple.
     max_sequences : int, optional
         The most sequences in a block.
     group : array, [N], optional
@@ -473,7 +478,7 @@ def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: i
         size=ctypes.sizeof(library.PlanOptions), T=0 if isinstance(T, str) else steps("T", T, 1), strategy=word("strategy", strategy, STRATEGIES),
         fill=word("fill", fill, FILLS), oversize=word("oversize", oversize, OVERSIZES), remainder=word("remainder", remainder, REMAINDERS),
         sync=word("sync", sync, SYNCS), all_clips=word("clips", clips, CLIPS), keep_order=word("order", order, ORDERS), clip=optional("clip", clip),
-        seed=steps("seed", seed, 0, 2 ** 64 - 1), effort=steps("effort", effort, 1), align=steps("align", align, 1),
+        seed=steps("seed", seed, 0, 2 ** 64 - 1), effort=steps("effort", effort, 1), align=steps("align", align, 1), cp=optional("cp", cp),
         overlap=steps("overlap", overlap, 0), max_sequences=optional("max_sequences", max_sequences), min_length=steps("min_length", min_length, 0),
         max_length=optional("max_length", max_length), spare=share(spare), world_size=steps("world_size", world_size, 1),
         batch_size=steps("batch_size", batch_size, 1), accumulate=steps("accumulate", accumulate, 1))
