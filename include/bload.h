@@ -293,6 +293,8 @@ struct bload_plan_options {
      * with BLOAD_ECANCEL. */
     const volatile int *cancel;
     int64_t cp; /* ranks of context parallelism: as align = 2 * cp, and T must be a multiple; 0: none */
+    const uint32_t *together; /* [count] sequences with one number share a block, next to each other, and count as one
+                                 sequence that is too long if they do not fit; UINT32_MAX: alone; NULL: all are */
 };
 
 struct bload_plan;

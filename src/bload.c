@@ -432,6 +432,7 @@ static int options_translate(const struct bload_plan_options *from, struct bl_pl
                                    .group = from->group,
                                    .cancel = from->cancel,
                                    .cp = from->cp,
+                                   .together = from->together,
                                    .max_column.count = from->max_columns};
     for (int c = 0; c < from->max_columns; c++) {
         struct bl_plan_column *column = &to->max_column.each[c];

@@ -377,3 +377,82 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
     return bl_error_set(c.e, BL_EFAIL, "%zu blocks are fewer than the lower bound, %lld", c.plan->blocks,
                         (long long)c.plan->lower_bound);
 }
+
+/* --- bundles ------------------------------------------------------------------------------------------------------ */
+
+/* A bundle of a plan. */
+struct bundle_seen {
+    int64_t steps, sequences; /* of all its sequences: the last one without the steps that align the next */
+    double sum[BL_PLAN_COLUMNS_MAX];
+    uint32_t runs;  /* of its pieces in blocks: 1 if they lie next to each other in one block */
+    uint32_t first; /* sequence */
+    bool is_placed, is_several;
+};
+
+/* Counts the runs of each bundle, and checks that their pieces have the order of the sequences. */
+static int bundles_check_runs(const struct bl_plan *plan, const uint32_t *together, struct bundle_seen *seen,
+                              struct bl_error *e)
+{
+    for (size_t b = 0; b < plan->blocks; b++)
+        for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
+            uint32_t sequence = plan->sequence[p], bundle = together[sequence];
+            if (bundle == BL_ALONE)
+                continue;
+            uint32_t before = p > plan->block_ptr[b] ? plan->sequence[p - 1] : sequence;
+            bool continues = p > plan->block_ptr[b] && together[before] == bundle;
+            if (continues && before > sequence)
+                return bl_error_set(e, BL_EFAIL,
+                                    "block %zu: sequence %u of a bundle lies behind %u, which follows it in the table",
+                                    b, (unsigned)sequence, (unsigned)before);
+            seen[bundle].runs += !continues;
+            seen[bundle].is_placed = true;
+        }
+    return BL_OK;
+}
+
+/* Adds what each bundle has of everything that is limited in a block. */
+static void bundles_measure(struct bundle_seen *seen, const struct bl_plan *plan, const int64_t *length, size_t count,
+                            const struct bl_plan_options *o)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 1 || o->together[i] == BL_ALONE)
+            continue;
+        struct bundle_seen *s = &seen[o->together[i]];
+        s->first = s->sequences ? s->first : (uint32_t)i;
+        s->is_several = s->sequences > 0;
+        s->steps = bl_plan_next_start(plan, s->steps, 0) + length[i];
+        s->sequences++;
+        for (int c = 0; c < o->max_column.count; c++)
+            s->sum[c] += o->max_column.each[c].value[i];
+    }
+}
+
+int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *o,
+                          struct bl_error *e)
+{
+    int64_t most = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
+    struct bundle_seen *seen = calloc(count + 1, sizeof *seen);
+    int code = seen ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < count && !code; i++) {
+        if (o->together[i] != BL_ALONE && o->together[i] >= count)
+            code = bl_error_set(e, BL_EFAIL, "sequence %zu is in a bundle %u", i, (unsigned)o->together[i]);
+    }
+    if (!code)
+        code = bundles_check_runs(plan, o->together, seen, e);
+    if (!code)
+        bundles_measure(seen, plan, length, count, o);
+    plan->bundles = plan->bundles_split = 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        bool fits = seen[i].steps <= plan->T && seen[i].sequences <= most;
+        for (int c = 0; c < o->max_column.count; c++)
+            fits &= seen[i].sum[c] <= o->max_column.each[c].max * (1 + 1e-9);
+        plan->bundles += seen[i].is_placed && seen[i].is_several;
+        plan->bundles_split += seen[i].is_placed && seen[i].is_several && !fits;
+        if (seen[i].runs > 1 && (fits || o->oversize != BL_OVERSIZE_SPLIT))
+            code =
+                bl_error_set(e, BL_EFAIL, "the %lld sequences of a bundle, from sequence %u on, do not share a block",
+                             (long long)seen[i].sequences, (unsigned)seen[i].first);
+    }
+    free(seen);
+    return code;
+}

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/bundles.h"
+
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* Parses the "ALPHA,BETA" that ends at `end`. */
@@ -211,4 +213,36 @@ int64_t bl_cost_block(const struct bl_cost *cost, int p, const uint32_t *piece, 
     for (size_t i = 0; i < pieces; i++)
         sum += bl_cost_piece(cost, p, piece[i]);
     return sum;
+}
+
+int bl_cost_bundle(struct bl_cost *cost, const struct bl_bundles *bundles, const struct bl_pieces *pieces,
+                   struct bl_error *e)
+{
+    struct bl_cost of_pieces = *cost;
+    of_pieces.pieces = &bundles->pieces;
+    for (int p = 0; p < cost->points; p++) {
+        struct bl_cost_bundle *bundle = &cost->bundle[p];
+        bundle->units = calloc(bundles->count + 1, sizeof *bundle->units);
+        bundle->steps = cost->point[p].own ? calloc(bundles->count + 1, sizeof *bundle->steps) : NULL;
+        if (!bundle->units || (cost->point[p].own && !bundle->steps))
+            return bl_error_memory(e);
+        for (size_t i = 0; i < bundles->count; i++)
+            for (uint32_t k = bundles->first[i]; k < bundles->first[i + 1]; k++) {
+                uint32_t piece = bundles->member[k];
+                bundle->units[i] += bl_cost_piece(&of_pieces, p, piece);
+                if (bundle->steps)
+                    bundle->steps[i] += bl_cost_steps(&of_pieces, p, bundles->pieces.lengths.length[piece], piece);
+            }
+    }
+    cost->pieces = pieces;
+    return BL_OK;
+}
+
+void bl_cost_free(struct bl_cost *cost)
+{
+    for (int p = 0; p < BL_COST_POINTS; p++) {
+        free(cost->bundle[p].units);
+        free(cost->bundle[p].steps);
+        cost->bundle[p] = (struct bl_cost_bundle){0};
+    }
 }

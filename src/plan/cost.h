@@ -44,27 +44,44 @@ struct bl_cost {
         int64_t most;                     /* steps in a block: T, or the capacity of the field */
     } point[BL_COST_POINTS];
     int points; /* at least 1 */
+    struct bl_cost_bundle {
+        int64_t *units;       /* [bundles] the costs of the pieces of each bundle; owned, as is steps */
+        double *steps;        /* their own steps; NULL: common steps */
+    } bundle[BL_COST_POINTS]; /* NULL: the pieces are planned */
 };
+
+struct bl_bundles; /* plan/bundles.h */
 
 /* Makes the scale of the costs of these pieces from options->cost; without a cost, squared lengths. length: of the
  * sequences; own steps must be checked. BL_EUSAGE: a cost that is negative or not finite, or all costs are 0. */
 int bl_cost_make(struct bl_cost *cost, const struct bl_pieces *pieces, const int64_t *length, int64_t T,
                  const struct bl_plan_options *options, struct bl_error *e);
 
+/* Replaces the pieces by bundles of them, of which each costs what its pieces cost. pieces: the bundles, as pieces; the
+ * caller's. BL_EFAIL: out of memory. Then the caller frees the cost with bl_cost_free, also after errors. */
+int bl_cost_bundle(struct bl_cost *cost, const struct bl_bundles *bundles, const struct bl_pieces *pieces,
+                   struct bl_error *e);
+/* Frees what bl_cost_bundle has made; {0} is accepted. */
+void bl_cost_free(struct bl_cost *cost);
+
 /* Returns how many steps of point p a piece of `length` common steps has. A piece with own steps is a whole
  * sequence. */
 static inline double bl_cost_steps(const struct bl_cost *c, int p, int64_t length, uint32_t piece)
 {
     const struct bl_cost_point *point = &c->point[p];
+    if (c->bundle[p].steps)
+        return c->bundle[p].steps[piece];
     return point->own ? point->own[c->pieces->sequence ? c->pieces->sequence[piece] : piece] : (double)length;
 }
 
-/* Returns the cost in units of a piece at point p. *piece is read only where a column or own steps give the costs. A
- * piece of a cut sequence has the share of its steps in the cost that a column gives the sequence. */
+/* Returns the cost in units of a piece at point p. *piece is read only where bundles, a column or own steps give the
+ * costs. A piece of a cut sequence has the share of its steps in the cost that a column gives the sequence. */
 static inline int64_t bl_cost_of_length(const struct bl_cost *c, int p, int64_t length, const uint32_t *piece)
 {
     const struct bl_cost_point *point = &c->point[p];
     double steps = (double)length;
+    if (c->bundle[p].units)
+        return c->bundle[p].units[*piece];
     if (point->column) {
         size_t sequence = c->pieces->sequence ? c->pieces->sequence[*piece] : *piece;
         return (int64_t)(point->column[sequence] * point->square * (steps / (double)c->whole[sequence]));

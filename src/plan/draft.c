@@ -94,7 +94,7 @@ void bl_patterns_free(struct bl_patterns *p)
 
 /* What a block still has room for: units of steps, and each column that has a maximum. */
 struct room {
-    int64_t units, need[BL_PLAN_COLUMNS_MAX];
+    int64_t units, need[BL_NEEDS_MAX];
 };
 
 /* The array of ids never grows: a draft holds at most `pieces` ids in all its blocks. */

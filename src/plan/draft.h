@@ -122,7 +122,7 @@ int bl_draft_bestfit(struct bl_draft *d, const struct bl_lengths *lengths, const
 #define BL_LOADS_NONE UINT32_MAX /* no piece */
 
 /* Kinds of load: units, then the columns, then sequences if their number is limited. */
-enum { BL_LOADS_MAX = 2 + BL_PLAN_COLUMNS_MAX };
+enum { BL_LOADS_MAX = 2 + BL_NEEDS_MAX };
 
 struct bl_load {
     int64_t of[BL_LOADS_MAX];

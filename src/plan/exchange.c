@@ -188,11 +188,11 @@ struct swapper {
     uint32_t *sequence; /* [pieces] ids of the part, block by block */
     uint64_t *word;     /* [parcels] from the shortest to the longest: its units, and its place in `sequence` */
     size_t parcels;
-    uint32_t width;                     /* sequences in a parcel */
-    uint32_t *block;                    /* [pieces] by place */
-    int64_t *room;                      /* free units by block */
-    const struct bl_needs *needs;       /* or NULL */
-    int64_t *left[BL_PLAN_COLUMNS_MAX]; /* what is left of the columns by block */
+    uint32_t width;               /* sequences in a parcel */
+    uint32_t *block;              /* [pieces] by place */
+    int64_t *room;                /* free units by block */
+    const struct bl_needs *needs; /* or NULL */
+    int64_t *left[BL_NEEDS_MAX];  /* what is left of the columns by block */
     struct bl_random random;
 };
 
@@ -209,7 +209,7 @@ static int64_t swapper_compare_need(const struct swapper *s, const struct bl_nee
  * `left`. */
 static bool swapper_take_needs(struct swapper *s, uint32_t p, uint32_t q)
 {
-    int64_t more[BL_PLAN_COLUMNS_MAX];
+    int64_t more[BL_NEEDS_MAX];
     uint32_t own = s->block[p], other = s->block[q];
     for (int c = 0; c < s->needs->count; c++) {
         more[c] = swapper_compare_need(s, &s->needs->each[c], q, p);
@@ -317,7 +317,7 @@ static int part_swap(const struct bl_draft *d, size_t begin, size_t end, struct 
     free(s->word);
     free(s->block);
     free(s->room);
-    for (int c = 0; c < BL_PLAN_COLUMNS_MAX; c++) {
+    for (int c = 0; c < BL_NEEDS_MAX; c++) {
         free(s->left[c]);
         s->left[c] = NULL;
     }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plan/bundles.h"
 #include "plan/strategy.h"
 
 #define BL_COST_UNITS 140737488355328.0 /* 2^47: the sum of 65535 blocks is still below 2^63 */
@@ -66,8 +67,7 @@ static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t
                      const struct bl_plan_column *c, struct bl_error *e)
 {
     double units = column_find_units(p, length, c);
-    *n = (struct bl_need){
-        .of = calloc(p->lengths.count + 1, sizeof *n->of), .most = units_round_down(c->max * units), .is_exact = true};
+    *n = (struct bl_need){.of = calloc(p->lengths.count + 1, sizeof *n->of), .most = units_round_down(c->max * units)};
     if (!n->of)
         return bl_error_memory(e);
     for (size_t i = 0; i < p->lengths.count; i++) {
@@ -81,7 +81,7 @@ static int need_make(struct bl_need *n, const struct bl_pieces *p, const int64_t
         if (value > c->max || units_round_up(value * units) > n->most)
             return bl_error_set(e, BL_EUSAGE, "sequence %zu alone has %.15g %s: more than --max-column %s=%.15g",
                                 sequence, value, c->name, c->name, c->max);
-        n->is_exact &= units_are_whole(value * units);
+        n->rounded |= !units_are_whole(value * units);
         n->of[i] = (int32_t)units_round_up(value * units);
     }
     n->most = n->most ? n->most : 1; /* 0 only if no piece needs anything; lengths are at least 1 */
@@ -98,6 +98,39 @@ int bl_needs_make(struct bl_needs *needs, const struct bl_pieces *pieces, const 
         code = need_make(&needs->each[c], pieces, length, &columns->each[c], e);
     }
     return code;
+}
+
+/* Sets what bundles need, of a column or, with of NULL, of the limit on sequences. */
+static int need_bundle(struct bl_need *n, const struct bl_bundles *b, const int32_t *of, struct bl_error *e)
+{
+    int64_t largest = 1;
+    n->of = calloc(b->count + 1, sizeof *n->of);
+    if (!n->of)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < b->count; i++) {
+        int64_t size = (int64_t)bl_bundle_size(b, i);
+        for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++)
+            n->of[i] += of ? of[b->member[k]] : 1; /* a bundle fits, so the sum is at most n->most */
+        largest = size > largest ? size : largest;
+    }
+    n->rounded *= largest;
+    return BL_OK;
+}
+
+int bl_needs_bundle(struct bl_needs *needs, const struct bl_bundles *bundles, int64_t max_sequences, struct bl_error *e)
+{
+    for (int c = 0; c < needs->count; c++) {
+        int32_t *of = needs->each[c].of;
+        int code = need_bundle(&needs->each[c], bundles, of, e);
+        free(of);
+        if (code)
+            return code;
+    }
+    if (max_sequences >= BL_T_MAX)
+        return BL_OK;
+    struct bl_need *sequences = &needs->each[needs->count++];
+    *sequences = (struct bl_need){.most = max_sequences};
+    return need_bundle(sequences, bundles, NULL, e);
 }
 
 void bl_needs_free(struct bl_needs *needs)
@@ -126,14 +159,14 @@ int64_t bl_needs_bound(const struct bl_need *need, const struct bl_lengths *leng
     /* Rounding adds less than one unit to a piece and takes less than one from the maximum. So where anything was
      * rounded, one unit less for each piece and one more for a block give a valid bound. Full blocks are counted as
      * they occur, so that the sum cannot overflow. */
-    int64_t blocks = 0, sum = 0, rounded = !need->is_exact;
+    int64_t blocks = 0, sum = 0, most = need->most + (need->rounded > 0);
     for (size_t i = 0; i < lengths->count; i++) {
         int64_t units = need->of[bl_lengths_id(lengths, i)];
-        if (!bl_lengths_has(lengths, i) || units <= rounded)
+        if (!bl_lengths_has(lengths, i) || units <= need->rounded)
             continue;
-        sum += units - rounded;
-        blocks += sum >= need->most + rounded;
-        sum -= sum >= need->most + rounded ? need->most + rounded : 0;
+        sum += units - need->rounded;
+        blocks += sum >= most;
+        sum -= sum >= most ? most : 0;
     }
     return blocks + (sum > 0);
 }

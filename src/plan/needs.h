@@ -10,14 +10,16 @@
 
 /* A need is what each piece takes of a column of --max-column, in whole units that add up alike on every machine. */
 
+#define BL_NEEDS_MAX (BL_PLAN_COLUMNS_MAX + 1)
+
 struct bl_need {
-    int32_t *of;   /* [pieces] units, rounded up, at most `most`; 0 for pieces that are not planned */
-    int64_t most;  /* units in a block, rounded down: 1 to BL_T_MAX */
-    bool is_exact; /* nothing was rounded */
+    int32_t *of;     /* [pieces] units, rounded up, at most `most`; 0 for pieces that are not planned */
+    int64_t most;    /* units in a block, rounded down: 1 to BL_T_MAX */
+    int64_t rounded; /* a piece has up to so many units too many, as its values were rounded up; 0: nothing was */
 };
 
 struct bl_needs {
-    struct bl_need each[BL_PLAN_COLUMNS_MAX]; /* [count] in the order of the options */
+    struct bl_need each[BL_NEEDS_MAX]; /* [count] in the order of the options; of bundles, then the number of pieces */
     int count;
 };
 
@@ -27,6 +29,11 @@ struct bl_needs {
  * more than the maximum. BL_EFAIL: out of memory. */
 int bl_needs_make(struct bl_needs *needs, const struct bl_pieces *pieces, const int64_t *length,
                   const struct bl_plan_columns *columns, struct bl_error *e);
+/* Replaces the needs of pieces by those of bundles of them: sums, and, where a block may have max_sequences pieces, the
+ * number of pieces as a further need (BL_SEQUENCES_MAX: any number). BL_EFAIL: out of memory. */
+struct bl_bundles; /* plan/bundles.h */
+int bl_needs_bundle(struct bl_needs *needs, const struct bl_bundles *bundles, int64_t max_sequences,
+                    struct bl_error *e);
 void bl_needs_free(struct bl_needs *needs);
 
 /* Sets *by_column to the same pieces with what they need of a column in the place of their lengths, so that the

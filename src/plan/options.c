@@ -449,6 +449,20 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
     return bl_cost_check_fields(&o->cost, &o->max_column, e);
 }
 
+/* Checks that blocks can hold bundles. BL_EUSAGE. */
+static int plan_options_check_together(const struct bl_plan_options *o, struct bl_error *e)
+{
+    if (!o->together || o->strategy == BL_STRATEGY_STORE)
+        return BL_OK;
+    if (o->strategy != BL_STRATEGY_BLOCK)
+        return bl_error_set(e, BL_EUSAGE, "--together needs --strategy block: the others give each sequence a block");
+    if (o->oversize == BL_OVERSIZE_TRUNCATE)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--together and --oversize truncate exclude each other, as a bundle would lose whole "
+                            "sequences: use --oversize split or drop");
+    return BL_OK;
+}
+
 /* Checks the names, maxima and values of --max-column. Values are numbers of at least 0, which bl_needs_make checks
  * when it reads them. BL_EUSAGE. */
 static int plan_options_check_columns(const struct bl_plan_options *o, struct bl_error *e)
@@ -521,7 +535,8 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
                   {"cp", o->cp > 0},
                   {"max-sequences", o->max_sequences > 0},
                   {"max-column", o->max_column.count > 0 && !o->max_column.each[0].is_field},
-                  {"group-by", o->group != NULL}};
+                  {"group-by", o->group != NULL},
+                  {"together", o->together != NULL}};
     if (o->strategy != BL_STRATEGY_STORE)
         return o->T != BL_T_AUTO ? BL_OK
                                  : bl_error_set(e, BL_EUSAGE,
@@ -572,6 +587,8 @@ int bl_plan_options_check(const struct bl_plan_options *o, struct bl_error *e)
     int code = plan_options_check_cost(o, e);
     if (!code)
         code = plan_options_check_columns(o, e);
+    if (!code)
+        code = plan_options_check_together(o, e);
     if (!code)
         code = plan_options_check_overlap(o, e);
     if (!code)

@@ -74,17 +74,13 @@ uint64_t bl_partition_hash(const struct bl_draft *d, const struct bl_piece_names
     return sum;
 }
 
-/* It gives the same hash as bl_partition_hash for pieces with their numbers as names. */
-uint64_t bl_partition_hash_stored(const int64_t *block_ptr, size_t blocks)
+/* It gives the same hash as bl_partition_hash_block for pieces with their numbers as names. */
+uint64_t bl_partition_hash_range(size_t begin, size_t end)
 {
     uint64_t sum = 0;
-    for (size_t b = 0; b < blocks; b++) {
-        uint64_t block = 0;
-        for (int64_t p = block_ptr[b]; p < block_ptr[b + 1]; p++)
-            block += partition_mix((uint64_t)p);
-        sum += block_ptr[b + 1] > block_ptr[b] ? partition_mix(block) : 0;
-    }
-    return sum;
+    for (size_t p = begin; p < end; p++)
+        sum += partition_mix(p);
+    return end > begin ? partition_mix(sum) : 0;
 }
 
 /* --- pair repeats ------------------------------------------------------------------------------------------------- */

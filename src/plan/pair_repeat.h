@@ -49,9 +49,8 @@ uint64_t bl_partition_hash_block(const uint32_t *piece, size_t size, const struc
 /* Returns the hash of a draft's partition. Empty blocks change nothing. */
 uint64_t bl_partition_hash(const struct bl_draft *d, const struct bl_piece_names *names);
 
-/* Returns the hash of the partition of a stored plan over whole sequences. block_ptr: [blocks + 1]; piece i has the
- * name i. */
-uint64_t bl_partition_hash_stored(const int64_t *block_ptr, size_t blocks);
+/* Returns the hash of a block of the pieces begin .. end - 1, whose names are their numbers; 0 if it is empty. */
+uint64_t bl_partition_hash_range(size_t begin, size_t end);
 
 /* What bl_repartition reads; all pointers are the caller's. */
 struct bl_repartition {

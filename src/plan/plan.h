@@ -46,6 +46,8 @@ enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 #define BL_EFFORT_MAX 1000000
 #define BL_ACCUMULATE_MAX 16384
 
+#define BL_ALONE UINT32_MAX /* in bl_plan_options.together: the sequence is in no bundle */
+
 #define BL_PLAN_OWN_NAME_SIZE 48 /* bytes of the name of a field with steps of its own, with its NUL */
 #define BL_COST_POINTS 4         /* fields with a cost of their own */
 
@@ -134,6 +136,7 @@ struct bl_plan_options {
     int64_t accumulate;                /* micro-batches per optimizer step; 1 */
     enum bl_sync sync;                 /* whether ranks wait after every micro-batch, or after every optimizer step */
     const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
+    const uint32_t *together; /* [count] sequences with one number share a block, next to each other; BL_ALONE; BLOCK */
     struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL; bl_plan_columns_set adds those of capacity */
     struct bl_plan_columns capacity;   /* of the fields with steps of their own; BLOCK with BL_FILL_OPTIMAL, STORE */
     const volatile int *cancel; /* a number that another thread or a signal handler may set, or NULL: if it is not
@@ -184,6 +187,8 @@ struct bl_plan {
     int64_t dropped;       /* sequences without a placed step */
     int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
     int64_t max_sequences; /* S: most pieces in a block */
+    int64_t bundles;       /* placed values of `together` that several sequences have */
+    int64_t bundles_split; /* of these, those that do not fit into a block and are in several */
     struct bl_plan_own own;
     struct bl_plan_balance balance;
     struct bl_plan_filled {
@@ -273,6 +278,13 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
  * before it, and ends after that. Recomputes the counts of the plan. Raises lower_bound to a quickly proven bound; it
  * must not exceed the blocks. BL_EFAIL names the block and the sequence. */
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
+
+/* Checks that a checked plan keeps bundles: the pieces of a bundle lie next to each other in one block, in the order of
+ * the sequences; a bundle that does not fit may be in several blocks with BL_OVERSIZE_SPLIT. Sets bundles and
+ * bundles_split. options: together, whose numbers are below count, oversize, max_sequences and max_column with its
+ * values. BL_EFAIL names the sequence. */
+int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t count,
+                          const struct bl_plan_options *options, struct bl_error *e);
 
 /* Checks the own steps of the pieces of a plan alone, and counts them: see struct bl_plan_own. count: sequences. */
 int bl_plan_count_own(struct bl_plan *plan, size_t count, struct bl_error *e);

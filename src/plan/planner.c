@@ -41,7 +41,7 @@ static bool planner_has_fill(const struct bl_planner *p)
 static struct bl_limits planner_limits(const struct bl_planner *p)
 {
     return (struct bl_limits){.T = p->pieces.lengths.cap,
-                              .sequences = (uint32_t)p->options.max_sequences,
+                              .sequences = p->bundles.count ? BL_SEQUENCES_MAX : (uint32_t)p->options.max_sequences,
                               .work = p->options.effort * INT64_C(1000000000),
                               .cancel = p->options.cancel};
 }
@@ -187,6 +187,39 @@ static void set_defaults(struct bl_planner *p)
         o->balance = bl_plan_cost_is_given(&o->cost) ? BL_BALANCE_COST : BL_BALANCE_NONE;
 }
 
+/* BL_EFAIL: no piece is left to be planned. */
+static int planner_check_pieces(const struct bl_planner *p, struct bl_error *e)
+{
+    const struct bl_plan_options *o = &p->options;
+    if (p->pieces.count)
+        return BL_OK;
+    return bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
+                        (long long)p->counts.sequences, (long long)p->counts.T,
+                        o->min_length > 1 || o->max_length ? " and --min-length and --max-length" : "");
+}
+
+/* Replaces the pieces, what they need and what they cost by bundles of them. Errors as of bl_bundles_make. */
+static int planner_bundle(struct bl_planner *p, struct bl_error *e)
+{
+    BL_TRY(bl_bundles_make(&p->bundles, &p->pieces, &p->needs, p->length, p->count, &p->options, &p->counts, e));
+    if (!p->bundles.count)
+        return planner_check_pieces(p, e);
+    p->counts.bundles = p->bundles.given;
+    p->counts.bundles_split = p->bundles.split;
+    BL_TRY(bl_needs_bundle(&p->needs, &p->bundles, p->options.max_sequences, e));
+    return bl_cost_bundle(&p->cost, &p->bundles, &p->pieces, e);
+}
+
+/* Sets the counts that depend on the pieces alone. */
+static void planner_count_pieces(struct bl_planner *p)
+{
+    struct bl_plan *counts = &p->counts;
+    counts->cut = p->pieces.cut;
+    counts->dropped = p->pieces.dropped;
+    counts->repeated = p->pieces.repeated;
+    counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
+}
+
 int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, const struct bl_plan_options *options,
                     struct bl_error *e)
 {
@@ -229,20 +262,16 @@ int bl_planner_make(struct bl_planner *p, const int64_t *length, size_t count, c
     code = bl_pieces_make(&p->pieces, length, count, options, counts, e);
     if (code)
         goto out;
-    if (p->pieces.count == 0) {
-        code = bl_error_set(e, BL_EFAIL, "nothing to plan: none of the %lld sequences fits T = %lld%s",
-                            (long long)counts->sequences, (long long)counts->T,
-                            options->min_length > 1 || options->max_length ? " and --min-length and --max-length" : "");
+    code = planner_check_pieces(p, e);
+    if (code)
         goto out;
-    }
-    counts->cut = p->pieces.cut;
-    counts->dropped = p->pieces.dropped;
-    counts->repeated = p->pieces.repeated;
-    counts->deleted = counts->steps - (p->pieces.steps - p->pieces.repeated);
     if (!bl_strategies[options->strategy]->is_kept) /* a store has no maxima */
         code = bl_needs_make(&p->needs, &p->pieces, length, &p->options.max_column, e);
     if (!code)
         code = bl_cost_make(&p->cost, &p->pieces, length, counts->T, &p->options, e);
+    if (!code && p->options.together)
+        code = planner_bundle(p, e);
+    planner_count_pieces(p);
     if (!code)
         code = planner_fill(p, e);
 out:
@@ -257,26 +286,27 @@ void bl_planner_free(struct bl_planner *p)
     bl_subproblems_free(&p->subproblems);
     bl_pieces_free(&p->pieces);
     bl_needs_free(&p->needs);
+    bl_bundles_free(&p->bundles);
+    bl_cost_free(&p->cost);
     *p = (struct bl_planner){0};
 }
 
 /* --- adopting the patterns of another plan ---------------------------------------------------------------------- */
 
 /* Adds the pieces of a block, all of one group, as a pattern that is used once. BL_EFAIL: out of memory. */
-static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, int64_t begin, int64_t end,
+static int planner_adopt_block(struct bl_planner *p, struct bl_subproblem *s, size_t begin, size_t end,
                                struct bl_error *e)
 {
-    for (int64_t i = begin; i < end; i++) {
-        int64_t length = bl_lengths_units(&p->pieces.lengths, (size_t)i);
+    for (size_t i = begin; i < end; i++) {
+        int64_t length = bl_lengths_units(&p->pieces.lengths, i);
         BL_TRY(bl_patterns_push(&s->patterns, (uint32_t)bl_histogram_below(&s->h, length - 1), e));
     }
     return bl_patterns_close(&s->patterns, 1, e);
 }
 
 /* Adds the pieces of a block to the kept draft, which plans with maxima of columns use instead of patterns. */
-static int planner_adopt_kept(struct bl_subproblem *s, const struct bl_plan *plan, size_t block, struct bl_error *e)
+static int planner_adopt_kept(struct bl_subproblem *s, size_t begin, size_t end, struct bl_error *e)
 {
-    size_t begin = (size_t)plan->block_ptr[block], end = (size_t)plan->block_ptr[block + 1];
     for (size_t i = begin; i < end; i++)
         s->kept.sequence[s->kept.pieces + i - begin] = (uint32_t)i;
     return bl_draft_close(&s->kept, end - begin, e);
@@ -288,11 +318,36 @@ static uint32_t subproblem_group(const struct bl_planner *p, const struct bl_sub
     return p->subproblems.member ? bl_pieces_group(&p->pieces, s->lengths.index[0]) : 0;
 }
 
+/* Returns the end of the pieces of an adopted block, which begin with `begin`. The pieces of a bundle follow each other
+ * in the adopted plan, so bundles have the order of their first pieces. */
+static size_t planner_adopted_end(const struct bl_planner *p, const struct bl_plan *plan, size_t block, size_t begin)
+{
+    size_t end = (size_t)plan->block_ptr[block + 1];
+    if (!p->bundles.count)
+        return end;
+    while (begin < p->bundles.count && p->bundles.first[begin] < end)
+        begin++;
+    return begin;
+}
+
+uint64_t bl_planner_hash_adopted(const struct bl_planner *p, const struct bl_plan *plan)
+{
+    uint64_t sum = 0;
+    size_t end = 0;
+    for (size_t b = 0; b < plan->blocks; b++) {
+        size_t begin = end;
+        end = planner_adopted_end(p, plan, b, begin);
+        sum += bl_partition_hash_range(begin, end);
+    }
+    return sum;
+}
+
 int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl_error *e)
 {
     const struct bl_subproblems *all = &p->subproblems;
     /* Subproblems ascend by group, so the last one has the highest. */
     size_t groups = (size_t)subproblem_group(p, &all->each[all->count - 1]) + 1;
+    size_t end = 0;                                                  /* of the pieces or bundles of a block */
     uint32_t *subproblem_of = calloc(groups, sizeof *subproblem_of); /* by group */
     int code = subproblem_of ? BL_OK : bl_error_memory(e);
     /* Empties every subproblem and gives it the table that the adopted blocks need: a draft, or a histogram for the
@@ -308,12 +363,13 @@ int bl_planner_adopt(struct bl_planner *p, const struct bl_plan *plan, struct bl
         s->by_sequence = false;
     }
     for (size_t b = 0; b < plan->blocks && !code; b++) {
-        int64_t begin = plan->block_ptr[b], end = plan->block_ptr[b + 1];
+        size_t begin = end;
+        end = planner_adopted_end(p, plan, b, begin);
         /* All pieces of a block are of one group, so the first one decides. */
-        uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, (size_t)begin) : 0;
+        uint32_t group = all->member && begin < end ? bl_pieces_group(&p->pieces, begin) : 0;
         struct bl_subproblem *s = &all->each[subproblem_of[group]];
         if (begin < end)
-            code = p->needs.count ? planner_adopt_kept(s, plan, b, e) : planner_adopt_block(p, s, begin, end, e);
+            code = p->needs.count ? planner_adopt_kept(s, begin, end, e) : planner_adopt_block(p, s, begin, end, e);
     }
     free(subproblem_of);
     /* Only the optimal fill drafts from patterns and kept blocks. */
@@ -371,7 +427,9 @@ static int planner_draft(struct bl_planner *p, struct bl_draft *d, uint64_t seed
      * maxima. */
     if (p->needs.count && planner_has_fill(p) && p->options.fill != BL_FILL_OPTIMAL)
         return bl_error_set(e, BL_EUSAGE, "%s needs --fill optimal, not %s",
-                            p->counts.own.count ? "a field with steps of its own" : "--max-column",
+                            p->counts.own.count                            ? "a field with steps of its own"
+                            : p->needs.count > p->options.max_column.count ? "--together with --max-sequences"
+                                                                           : "--max-column",
                             bl_fill_names[p->options.fill]);
     /* The seed of each subproblem differs by a multiple of 2^64 / golden ratio, so that equal groups are drawn
      * differently. */
@@ -567,7 +625,7 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
     bl_draft_free(&d);
     /* The blocks are measured by the columns with a maximum while plan->sequence still has pieces, which the needs
      * refer to. */
-    for (int c = 0; c < p->needs.count; c++) {
+    for (int c = 0; c < p->options.max_column.count && c < p->needs.count; c++) {
         const struct bl_need *need = &p->needs.each[c];
         double sum = 0, highest = 0;
         for (size_t b = 0; b < plan->blocks; b++) {
@@ -580,7 +638,14 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
         plan->filled[c].mean = sum / ((double)need->most * (double)plan->blocks);
         plan->filled[c].highest = highest / (double)need->most;
     }
-    code = plan_name_sequences(plan, &p->pieces, e);
+    p->within = 0;
+    for (size_t i = 0; p->bundles.count && i < plan->pieces; i++) {
+        uint64_t size = bl_bundle_size(&p->bundles, plan->sequence[i]);
+        p->within += size * (size - 1) / 2;
+    }
+    code = bl_bundles_open(&p->bundles, plan, e);
+    if (!code)
+        code = plan_name_sequences(plan, p->bundles.count ? &p->bundles.pieces : &p->pieces, e);
     if (!code)
         code = planner_count(p, plan, e);
 out:
@@ -598,9 +663,14 @@ int bl_planner_measure_pair_repeat(struct bl_planner *p, const struct bl_plan *p
     *pair_repeat = (struct bl_pair_repeat){.is_measured = true};
     if (!bl_pair_repeat_count_pairs(plan))
         return BL_OK;
+    uint64_t within = p->within; /* pairs that --together keeps in one block are not repeated by chance */
     int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* unsigned: 0 follows the largest seed */
     if (!code)
         code = bl_pair_repeat_measure(pair_repeat, plan, &other, p->count, e);
+    within = within < p->within ? within : p->within; /* --remainder drop leaves out others */
+    within = within < pair_repeat->again ? within : pair_repeat->again;
+    pair_repeat->pairs -= within;
+    pair_repeat->again -= within;
     bl_plan_free(&other);
     return code;
 }

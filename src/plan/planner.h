@@ -6,6 +6,7 @@
 #ifndef BL_PLANNER_H
 #define BL_PLANNER_H
 
+#include "plan/bundles.h"
 #include "plan/pair_repeat.h"
 #include "plan/cost.h"
 #include "plan/fill.h"
@@ -17,8 +18,9 @@ struct bl_planner {
     struct bl_plan_options options;
     const int64_t *length; /* [count] steps; the caller's; must outlive the planner */
     size_t count;
-    struct bl_plan counts; /* T, counts and bound of every plan; no tables */
-    struct bl_pieces pieces;
+    struct bl_plan counts;     /* T, counts and bound of every plan; no tables */
+    struct bl_pieces pieces;   /* what is planned: pieces of sequences, or bundles of them */
+    struct bl_bundles bundles; /* the pieces of these bundles; count 0: there are none */
     struct bl_cost cost;
     struct bl_needs needs;
     struct bl_subproblems subproblems;
@@ -31,6 +33,7 @@ struct bl_planner {
     uint64_t seed;
     size_t removed;     /* blocks that --remainder drop removed */
     uint64_t partition; /* hash of its partition */
+    uint64_t within;    /* pairs of pieces that share a bundle, and so a block */
     bool is_repeated;   /* sequences share blocks as in an earlier plan: no other partition into as many was found */
 };
 
@@ -43,6 +46,9 @@ int bl_planner_make(struct bl_planner *planner, const int64_t *length, size_t co
  * many blocks as that plan, and the seed draws which sequences of equal length share one. With groups, the other plan
  * must have kept them apart. BL_EFAIL: out of memory. */
 int bl_planner_adopt(struct bl_planner *planner, const struct bl_plan *plan, struct bl_error *e);
+
+/* Returns the hash of the partition of the plan that bl_planner_adopt adopts, for planner->taken. */
+uint64_t bl_planner_hash_adopted(const struct bl_planner *planner, const struct bl_plan *plan);
 /* Frees everything except the caller's arrays; {0} is accepted. */
 void bl_planner_free(struct bl_planner *planner);
 

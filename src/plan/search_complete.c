@@ -320,12 +320,12 @@ struct repartition {
     uint64_t others; /* the hash of the other blocks */
     int64_t nodes;   /* nodes that the search may still visit */
     size_t blocks, pieces;
-    uint32_t block[PIECES_MAX];                    /* numbers in the draft */
-    uint32_t piece[PIECES_MAX];                    /* descending by length */
-    uint8_t place[PIECES_MAX];                     /* of each piece: which of these blocks */
-    int64_t room[PIECES_MAX];                      /* by block: units left */
-    uint32_t size[PIECES_MAX];                     /* by block: pieces */
-    int64_t left[PIECES_MAX][BL_PLAN_COLUMNS_MAX]; /* by block: units left of each column */
+    uint32_t block[PIECES_MAX];             /* numbers in the draft */
+    uint32_t piece[PIECES_MAX];             /* descending by length */
+    uint8_t place[PIECES_MAX];              /* of each piece: which of these blocks */
+    int64_t room[PIECES_MAX];               /* by block: units left */
+    uint32_t size[PIECES_MAX];              /* by block: pieces */
+    int64_t left[PIECES_MAX][BL_NEEDS_MAX]; /* by block: units left of each column */
 };
 
 static int64_t repartition_units(const struct repartition *s, uint32_t piece)

@@ -66,10 +66,11 @@ static int64_t *pieces_add_shares(const struct bl_subproblem *s, const struct bl
     }
     for (int k = 0; sum && k < 2; k++) {
         /* A need that was rounded up may be one unit less, and its maximum one more. */
-        int64_t rounded = kind[k] && !s->needs->each[kind[k] - 1].is_exact;
+        int64_t rounded = kind[k] ? s->needs->each[kind[k] - 1].rounded : 0;
         for (size_t i = 0; i < s->lengths.count; i++)
             if (bl_lengths_has(&s->lengths, i) && piece_amount(s, i, kind[k]) > rounded)
-                sum[i] += (piece_amount(s, i, kind[k]) - rounded) * SHARES / (kind_most(s, limits, kind[k]) + rounded);
+                sum[i] +=
+                    (piece_amount(s, i, kind[k]) - rounded) * SHARES / (kind_most(s, limits, kind[k]) + (rounded > 0));
     }
     return sum;
 }
@@ -339,7 +340,7 @@ static int bound_columns(int64_t *bound, const struct bl_subproblem *s, const st
         if (!code)
             code = bl_histogram_make(&only.h, &only.lengths, e);
         /* A search over values that were rounded up proves nothing about the true values. */
-        if (!code && only.h.distinct && need->is_exact) {
+        if (!code && only.h.distinct && !need->rounded) {
             searched = bl_bound_blocks(&only.h, own.T);
             code = bl_fill_ops_optimal.prepare(&only, &searched, &own, e);
             *bound = searched > *bound ? searched : *bound;

@@ -408,7 +408,7 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     BL_TRY(bl_dataset_sequences(&a->dataset, &a->rows, e));
     BL_TRY(bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e));
     BL_TRY(bl_planner_adopt(&a->planner, &a->stored, e));
-    BL_TRY(bl_partitions_add(&a->taken, bl_partition_hash_stored(a->stored.block_ptr, a->stored.blocks), e));
+    BL_TRY(bl_partitions_add(&a->taken, bl_planner_hash_adopted(&a->planner, &a->stored), e));
     a->there = calloc((size_t)a->epochs->count, 1);
     char *folder = bl_path_join(a->epochs->dir, BL_EPOCHS_DIR);
     if (!a->there || !folder) {
