@@ -107,6 +107,8 @@ int bl_length_source_read(struct bl_length_source *lengths, const struct bl_plan
         return bl_error_set(&cmd->error, BL_EUSAGE, "tables or --lengths, not both");
     if (lengths->list && lengths->group_by)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--group-by needs a table: a plain list has no columns");
+    if (lengths->list && columns.together)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--together needs a table: a plain list has no columns");
     if (lengths->list && columns.numbers)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--%s %s needs a table: a plain list has no columns",
                             columns.number[0].option, columns.number[0].name);
@@ -279,6 +281,7 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
             value[k++] = t->number[others + i];
     }
     bl_plan_columns_set(&o, t->group, value);
+    o.together = t->together;
     BL_TRY(bl_table_lengths_resolve(t, &o, e));
     o.strategy = BL_STRATEGY_BLOCK; /* the only one with capacities; each row sets its own */
     o.fill = BL_FILL_OPTIMAL;
@@ -290,7 +293,11 @@ static int compare_make_set(struct comparing *c, int number, struct bl_error *e)
                                           .min_length = o.min_length,
                                           .max_length = o.max_length,
                                           .T = o.T,
-                                          .max_column = o.max_column};
+                                          .max_column = o.max_column,
+                                          .align = o.align,
+                                          .max_sequences = o.max_sequences,
+                                          .together_column = o.together_column,
+                                          .together = o.together};
     int code = bl_table_lengths_check(t, &block, e);
     for (int i = 0; i < BL_COMPARE_ROWS && !code; i++)
         code = compare_make_row(c, &o, i, set, c->row[number], e);

@@ -187,6 +187,7 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
     bool equal = !bl_strategies[p->options.strategy]->is_packed || !bl_fills[p->options.fill]->is_random;
     int code = BL_OK;
     bl_plan_columns_set(&p->options, t->group, t->number);
+    p->options.together = t->together;
     BL_TRY(bl_table_lengths_resolve(t, &p->options, e));
     BL_TRY(bl_table_lengths_check(t, &p->options, e));
     BL_TRY(bl_capacities_find(&p->options, t->length, t->count, e));

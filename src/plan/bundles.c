@@ -468,3 +468,71 @@ int bl_bundles_open(const struct bl_bundles *b, struct bl_plan *plan, struct bl_
     plan->pieces = pieces;
     return BL_OK;
 }
+
+/* --- bundles that do not fit -------------------------------------------------------------------------------------- */
+
+/* What all sequences of a bundle have. */
+struct bundle_sum {
+    int64_t steps;
+    size_t first, sequences;
+    double value[BL_PLAN_COLUMNS_MAX];
+    bool is_dropped; /* a limit on lengths drops a sequence of it, and so the bundle */
+};
+
+/* Counts a bundle if it does not fit, and describes the first one. */
+static void over_add(struct bl_bundles_over *over, const struct bundle_sum *s, const struct bl_plan_options *o)
+{
+    struct bl_bundles_over own = {.first = s->first, .sequences = s->sequences, .steps = s->steps};
+    if (s->is_dropped)
+        return;
+    if (s->steps > o->T) {
+        own.what = "steps";
+        own.has = (double)s->steps;
+        own.max = (double)o->T;
+    } else if (o->max_sequences && s->sequences > (size_t)o->max_sequences) {
+        own.what = "sequences";
+        own.has = (double)s->sequences;
+        own.max = (double)o->max_sequences;
+    }
+    for (int c = 0; c < o->max_column.count && !own.what; c++) {
+        const struct bl_plan_column *column = &o->max_column.each[c];
+        if (s->value[c] <= column->max || !(column->max > 0))
+            continue;
+        own.what = column->name;
+        own.has = s->value[c];
+        own.max = column->max;
+    }
+    own.count = over->count + 1;
+    if (own.what && !over->count)
+        *over = own;
+    else if (own.what)
+        over->count++;
+}
+
+int bl_bundles_find_over(struct bl_bundles_over *over, const int64_t *length, size_t count,
+                         const struct bl_plan_options *o, struct bl_error *e)
+{
+    const struct bl_plan aligned = {.align = o->align};
+    int64_t longest = o->max_length ? o->max_length : INT64_MAX;
+    struct bundle_sum *sum = calloc(count + 1, sizeof *sum);
+    *over = (struct bl_bundles_over){.count = 0};
+    if (!sum)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 1 || o->together[i] == BL_ALONE)
+            continue;
+        struct bundle_sum *s = &sum[o->together[i]];
+        s->first = s->sequences++ ? s->first : i;
+        s->steps = bl_plan_next_start(&aligned, s->steps, 0) + length[i];
+        s->is_dropped |= length[i] < o->min_length || length[i] > longest;
+        for (int c = 0; c < o->max_column.count; c++)
+            s->value[c] += o->max_column.each[c].value[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool is_first = length[i] > 0 && o->together[i] != BL_ALONE && sum[o->together[i]].first == i;
+        if (is_first && sum[o->together[i]].sequences > 1)
+            over_add(over, &sum[o->together[i]], o);
+    }
+    free(sum);
+    return BL_OK;
+}

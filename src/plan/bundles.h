@@ -50,9 +50,9 @@ struct bl_bundles_over {
     double has, max;  /* how much, and how much a block may have */
 };
 
-/* Finds the bundles of options->together with more than a block may have, so that a command can name the first one
- * before it plans. length: [count]; T > 0. BL_EFAIL: out of memory. */
+/* Finds the bundles with more than a block of options->T steps may have, so that a command can name the first one
+ * before it plans. options->together: numbers below count. BL_EFAIL: out of memory. */
 int bl_bundles_find_over(struct bl_bundles_over *over, const int64_t *length, size_t count,
-                         const struct bl_plan_options *options, int64_t T, struct bl_error *e);
+                         const struct bl_plan_options *options, struct bl_error *e);
 
 #endif

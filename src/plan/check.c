@@ -445,7 +445,7 @@ int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t co
     for (size_t i = 0; i < count && !code; i++) {
         bool fits = seen[i].steps <= plan->T && seen[i].sequences <= most;
         for (int c = 0; c < o->max_column.count; c++)
-            fits &= seen[i].sum[c] <= o->max_column.each[c].max * (1 + 1e-9);
+            fits &= seen[i].sum[c] <= o->max_column.each[c].max * (1 - 1e-6); /* the planner rounds up */
         plan->bundles += seen[i].is_placed && seen[i].is_several;
         plan->bundles_split += seen[i].is_placed && seen[i].is_several && !fits;
         if (seen[i].runs > 1 && (fits || o->oversize != BL_OVERSIZE_SPLIT))

@@ -363,6 +363,10 @@ const struct bl_option bl_plan_option_table[] = {
                      "maximum of the sum of a column of the table over the sequences of a block; may be given again, "
                      "for another column",
                      .repeats = sizeof(struct bl_plan_columns), .only = "strategy=block,fill=optimal"),
+    BL_OPTION_STRING("together", struct bl_plan_options, together_column, BL_AFFECTS_PLAN,
+                     "sequences with the same value in this column of the table share a block, next to each other in "
+                     "the order of the table; a sequence without a value is alone",
+                     .placeholder = "COLUMN", .only = "strategy=block"),
     BL_OPTION_CUSTOM("capacity", &capacity, struct bl_plan_columns, struct bl_plan_options, capacity, BL_AFFECTS_PLAN,
                      "the most steps that a block has of a field with steps of its own; auto: as few as need no more "
                      "blocks; may be given again, for another field",
@@ -452,8 +456,10 @@ static int plan_options_check_cost(const struct bl_plan_options *o, struct bl_er
 /* Checks that blocks can hold bundles. BL_EUSAGE. */
 static int plan_options_check_together(const struct bl_plan_options *o, struct bl_error *e)
 {
-    if (!o->together || o->strategy == BL_STRATEGY_STORE)
+    if (o->strategy == BL_STRATEGY_STORE || !(o->together || o->together_column))
         return BL_OK;
+    if (!o->together)
+        return bl_error_set(e, BL_EUSAGE, "--together %s needs a table with this column", o->together_column);
     if (o->strategy != BL_STRATEGY_BLOCK)
         return bl_error_set(e, BL_EUSAGE, "--together needs --strategy block: the others give each sequence a block");
     if (o->oversize == BL_OVERSIZE_TRUNCATE)
@@ -536,7 +542,7 @@ int bl_plan_options_check_store(const struct bl_plan_options *o, struct bl_error
                   {"max-sequences", o->max_sequences > 0},
                   {"max-column", o->max_column.count > 0 && !o->max_column.each[0].is_field},
                   {"group-by", o->group != NULL},
-                  {"together", o->together != NULL}};
+                  {"together", o->together || o->together_column}};
     if (o->strategy != BL_STRATEGY_STORE)
         return o->T != BL_T_AUTO ? BL_OK
                                  : bl_error_set(e, BL_EUSAGE,

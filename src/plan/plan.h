@@ -136,7 +136,8 @@ struct bl_plan_options {
     int64_t accumulate;                /* micro-batches per optimizer step; 1 */
     enum bl_sync sync;                 /* whether ranks wait after every micro-batch, or after every optimizer step */
     const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
-    const uint32_t *together; /* [count] sequences with one number share a block, next to each other; BL_ALONE; BLOCK */
+    const char *together_column; /* whose values `together` numbers; NULL: not given */
+    const uint32_t *together;    /* [count] sequences with one number share a block, next to each other; BL_ALONE */
     struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL; bl_plan_columns_set adds those of capacity */
     struct bl_plan_columns capacity;   /* of the fields with steps of their own; BLOCK with BL_FILL_OPTIMAL, STORE */
     const volatile int *cancel; /* a number that another thread or a signal handler may set, or NULL: if it is not

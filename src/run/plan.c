@@ -17,6 +17,7 @@
 #include "kind/kind.h"
 #include "kind/kinds.h"
 #include "run/packing.h"
+#include "plan/bundles.h"
 #include "plan/capacity.h"
 #include "plan/fill.h"
 #include "plan/needs.h"
@@ -92,6 +93,38 @@ static int table_lengths_check_columns(const struct bl_sequences *t, const struc
     return code;
 }
 
+/* Appends the value of a column of a row. Returns false if the row has no such value. */
+static bool table_get_value(const struct bl_row_reader *text, const char *column, struct bl_buffer *out)
+{
+    const char *known = bl_row_reader_field(text, column);
+    if (known)
+        bl_buffer_text(out, known);
+    return (known || bl_row_get_value(&text->row, column, out)) && !out->failed;
+}
+
+/* Checks that each bundle fits into a block, where --oversize neither splits nor drops it. */
+static int table_lengths_check_bundles(const struct bl_sequences *t, const struct bl_plan_options *o,
+                                       struct bl_error *e)
+{
+    struct bl_row_reader text = {0};
+    struct bl_bundles_over over;
+    struct bl_buffer value = {0};
+    struct bl_error unread = {0};
+    if (o->strategy != BL_STRATEGY_BLOCK || o->oversize != BL_OVERSIZE_ERROR)
+        return BL_OK;
+    int code = bl_bundles_find_over(&over, t->length, t->count, o, e);
+    if (!code && over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK &&
+        table_get_value(&text, o->together_column, &value))
+        code = bl_error_set(e, BL_EFAIL,
+                            "%s \"%s\" has %.15g %s in %zu sequences, from %s (sequence %zu) on, more than %.15g (too "
+                            "long: %zu): use a larger T, or --oversize split or drop",
+                            o->together_column, value.data, over.has, over.what, over.sequences, text.row.id,
+                            over.first, over.max, over.count);
+    bl_row_reader_free(&text);
+    bl_buffer_free(&value);
+    return code;
+}
+
 int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_options *o, struct bl_error *e)
 {
     struct bl_row_reader text = {0};
@@ -107,6 +140,8 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
                             ", and a field with steps of its own: it cannot be cut; use a larger T, or --oversize drop",
                             text.row.id, over.first, t->length[over.first], o->T);
     bl_row_reader_free(&text);
+    if (!code && o->together && o->T)
+        code = table_lengths_check_bundles(t, o, e);
     if (code)
         return code;
     if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
@@ -433,6 +468,7 @@ static int plan_resolve_T(struct bl_packing *p, int64_t *T, struct bl_error *e)
     const struct bl_sequences *t = &p->table;
     struct bl_plan_options *options = p->request.plan_options;
     bl_plan_columns_set(options, t->group, t->number);
+    options->together = t->together;
     BL_TRY(bl_table_lengths_resolve(t, options, e));
     BL_TRY(plan_set_store_T(p, e));
     if (!p->request.plan)
@@ -632,6 +668,10 @@ int bl_compare_row_make(struct bl_plan_info *row, const int64_t *length, size_t 
     bool packed = bl_strategies[options.strategy]->is_packed;
     if (!packed && options.remainder == BL_REMAINDER_SPREAD)
         options.remainder = BL_REMAINDER_PAD;
+    if (!packed) { /* each sequence has a block of its own */
+        options.together = NULL;
+        options.together_column = NULL;
+    }
     if (packed && bl_fills[options.fill]->is_random)
         options.order = BL_KEEP_NOTHING;
     struct bl_planner planner;

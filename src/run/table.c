@@ -589,6 +589,8 @@ int bl_packing_check_inputs(const struct bl_packing_request *request, struct bl_
     }
     if (!code && columns.group_by)
         code = table_check_column(header.data, "group-by", columns.group_by, e);
+    if (!code && columns.together)
+        code = table_check_column(header.data, "together", columns.together, e);
     for (int k = 0; !code && k < columns.numbers; k++)
         code = table_check_column(header.data, columns.number[k].option, columns.number[k].name, e);
     bl_buffer_free(&header);

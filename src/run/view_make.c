@@ -266,6 +266,7 @@ static int planner_make(void *view_job, struct bl_error *e)
     memcpy(number, t->number, (size_t)numbers * sizeof *number);
     memcpy(number + numbers, job->own_length, (size_t)job->own.count * sizeof *number);
     bl_plan_columns_set(o, t->group, number);
+    o->together = t->together;
     BL_TRY(bl_table_lengths_resolve(t, o, e));
     BL_TRY(bl_table_lengths_check(t, o, e));
     BL_TRY(capacities_find(job, e));

@@ -35,6 +35,7 @@ void bl_sequences_close(struct bl_sequences *t)
     free(t->file);
     free(t->length);
     free(t->group);
+    free(t->together);
     for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
         free(t->number[k]);
     free(t->offset);

@@ -36,6 +36,7 @@ struct bl_sequences {
     size_t count;
     int64_t *length; /* [count] steps; 0 for rows that are not ok; plans are made from these lengths */
     uint32_t *group; /* [count] equal for rows with the same value in the requested column; NULL: none was requested */
+    uint32_t *together; /* [count] the same for the requested column of bundles; BL_ALONE for an empty value */
     double *number[BL_SEQUENCES_NUMBERS_MAX]; /* [count] each: the requested columns of numbers, 0 for rows that are not
                                                  ok; NULL: not requested */
     int64_t *offset;                          /* [count] offset of the row in its file; NULL for plain lengths */

@@ -201,8 +201,8 @@ struct sequences_loader {
     size_t capacity;
     uint64_t *hash; /* [capacity] of the ids, NULL for plain lengths */
     struct bl_sequences_columns columns;
-    int group_column, number_column[BL_SEQUENCES_NUMBERS_MAX]; /* their indices in the current file */
-    struct bl_groups groups;
+    int group_column, together_column, number_column[BL_SEQUENCES_NUMBERS_MAX]; /* their indices in the current file */
+    struct bl_groups groups, bundles;
 };
 
 /* Returns the value of a known column with its escapes, or the argument `missing` if the file has no such column. */
@@ -227,6 +227,8 @@ static int loader_reserve(struct sequences_loader *l, size_t needed, struct bl_e
     }
     if (l->columns.group_by)
         BL_TRY(BL_ARRAY_RESIZE(t->group, capacity, e));
+    if (l->columns.together)
+        BL_TRY(BL_ARRAY_RESIZE(t->together, capacity, e));
     for (int k = 0; k < l->columns.numbers; k++)
         BL_TRY(BL_ARRAY_RESIZE(t->number[k], capacity, e));
     l->capacity = capacity;
@@ -250,6 +252,12 @@ static int loader_add_columns(struct sequences_loader *l, const struct bl_sequen
             return bl_error_set(e, BL_EUSAGE,
                                 "%s:%" PRId64 ": the %s is \"%s\": --%s needs a column of numbers of at least 0",
                                 file->path, number, l->columns.number[k].name, text, l->columns.number[k].option);
+    }
+    if (l->columns.together) {
+        const char *bundle = field[l->together_column];
+        t->together[t->count] = BL_ALONE;
+        if (*bundle)
+            BL_TRY(bl_groups_find(&l->bundles, bundle, strlen(bundle), &t->together[t->count], e));
     }
     if (!l->columns.group_by)
         return BL_OK;
@@ -388,6 +396,9 @@ static int loader_find_columns(struct sequences_loader *l, const struct bl_seque
     l->group_column = columns->group_by ? bl_columns_find(header, columns->group_by) : 0;
     if (l->group_column < 0)
         return bl_error_set(e, BL_EFAIL, "%s:1: no column \"%s\" to group by", file->path, columns->group_by);
+    l->together_column = columns->together ? bl_columns_find(header, columns->together) : 0;
+    if (l->together_column < 0)
+        return bl_error_set(e, BL_EUSAGE, "%s:1: no column \"%s\" for --together", file->path, columns->together);
     for (int k = 0; k < columns->numbers; k++) {
         l->number_column[k] = bl_columns_find(header, columns->number[k].name);
         if (l->number_column[k] < 0)
@@ -472,6 +483,7 @@ static int sequences_open(struct bl_sequences *t, const char *const *paths, int 
         code = duplicates_collect(l.hash, t->length, t->count, &t->repeated, &t->repeats, e);
     free(l.hash);
     bl_groups_free(&l.groups);
+    bl_groups_free(&l.bundles);
     if (code)
         bl_sequences_close(t);
     return code;
@@ -564,7 +576,7 @@ int bl_sequence_paths_visit(const struct bl_sequences *t,
 
 struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *o)
 {
-    struct bl_sequences_columns columns = {.group_by = group_by};
+    struct bl_sequences_columns columns = {.group_by = group_by, .together = o->together_column};
     if (o->cost.column) {
         columns.number[0].name = o->cost.column;
         columns.number[columns.numbers++].option = "cost";

@@ -26,6 +26,7 @@ int bl_sequences_open(struct bl_sequences *sequences, const char *const *paths, 
 /* Further columns to read. */
 struct bl_sequences_columns {
     const char *group_by; /* column whose values are groups; NULL: none */
+    const char *together; /* column whose values are bundles; NULL: none */
     struct {
         const char *name, *option;      /* the option that asks for it, for messages */
     } number[BL_SEQUENCES_NUMBERS_MAX]; /* their values are numbers of at least 0 */
@@ -36,8 +37,8 @@ struct bl_sequences_columns {
     size_t rows;
 };
 
-/* Reads tables with further columns. Further errors: BL_EFAIL, a table lacks the column of groups; BL_EUSAGE, a table
- * lacks a column of numbers, or a value is not a number of at least 0. */
+/* Reads tables with further columns. Further errors: BL_EFAIL, a table lacks the column of groups or bundles;
+ * BL_EUSAGE, a table lacks a column of numbers, or a value is not a number of at least 0. */
 int bl_sequences_open_columns(struct bl_sequences *sequences, const char *const *paths, int count,
                               const struct bl_sequences_columns *columns, struct bl_error *e);
 /* Reads the table of the dataset in dir in the same way. columns may be NULL. */
@@ -78,8 +79,8 @@ void bl_groups_free(struct bl_groups *g);
 /* Returns the columns that the options name. The strings belong to the options. */
 struct bl_sequences_columns bl_plan_columns_wanted(const char *group_by, const struct bl_plan_options *options);
 
-/* Sets the values of these columns in the options: group is that of struct bl_sequences, and number has the order of
- * the columns that bl_plan_columns_wanted returned. */
+/* Sets the values of these columns in the options, except options->together: group is that of struct bl_sequences, and
+ * number has the order of the columns that bl_plan_columns_wanted returned. */
 void bl_plan_columns_set(struct bl_plan_options *options, const uint32_t *group, double *const *number);
 
 #endif
