@@ -72,6 +72,19 @@ static void info_format_split(const struct bl_info *info, struct bl_buffer *out)
     bl_buffer_byte(out, '\n');
 }
 
+/* Appends "together    300 bundles by pair, 2 of them split". */
+static void info_format_together(const struct bl_info *info, struct bl_buffer *out)
+{
+    const struct bl_plan_info *w = &info->manifest.plan_info;
+    char a[BL_PLURAL_SIZE], b[32];
+    if (!w->together[0])
+        return;
+    bl_buffer_printf(out, "together    %s by %s", bl_text_plural(a, w->bundles, "bundle"), w->together);
+    if (w->bundles_split)
+        bl_buffer_printf(out, ", %s of them split", bl_text_count(b, w->bundles_split));
+    bl_buffer_byte(out, '\n');
+}
+
 /* Appends the numbers of steps and sequences that are in no block: "lost        12 steps deleted, 1 sequence cut". A
  * sequence that is split is in blocks, so "cut" counts as lost only otherwise. */
 static void info_format_lost(const struct bl_info *info, struct bl_buffer *out)
@@ -154,6 +167,7 @@ static void info_format_plan(const struct bl_info *info, struct bl_buffer *out)
     if (w->cp)
         bl_buffer_printf(out, "cp          %s: every sequence is padded to a multiple of %s steps\n",
                          bl_text_plural(most, w->cp, "rank"), bl_text_count(a, info->manifest.align));
+    info_format_together(info, out);
     info_format_lost(info, out);
     info_format_split(info, out);
     if (info->manifest.untrained.pieces || info->manifest.untrained.blocks) {

@@ -205,6 +205,8 @@ static int plan_make_epochs(void *planning, struct bl_error *e)
         p->repeated += p->planner.is_repeated;
         if (!code)
             code = bl_plan_recount(&p->plan, t->length, t->count, e);
+        if (!code && p->options.together)
+            code = bl_plan_check_bundles(&p->plan, t->length, t->count, &p->options, e);
         if (code)
             break;
         p->S = p->plan.max_sequences > p->S ? p->plan.max_sequences : p->S;

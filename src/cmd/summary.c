@@ -161,7 +161,8 @@ static void summary_lost(const struct bl_plan *plan)
     } lost[] = {{"deleted", "step", plan->deleted},
                 {"cut", "sequence", plan->cut},
                 {"repeated", "step", plan->repeated},
-                {"dropped", "sequence", plan->dropped}};
+                {"dropped", "sequence", plan->dropped},
+                {"split", "bundle", plan->bundles_split}};
     char a[BL_PLURAL_SIZE];
     struct bl_buffer text = {0};
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {

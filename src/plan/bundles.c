@@ -151,7 +151,7 @@ static void bundling_count_over(struct bundling *g, const struct filled *f, size
     const struct bl_plan_options *o = g->options;
     if (g->over.count++)
         return;
-    g->over = (struct bl_bundles_over){.count = 1, .first = sequence, .sequences = sequences, .steps = f->steps};
+    g->over = (struct bl_bundles_over){.count = 1, .first = sequence, .sequences = sequences};
     if (f->steps > g->counts->T) {
         g->over.what = "steps";
         g->over.has = (double)f->steps;
@@ -471,68 +471,54 @@ int bl_bundles_open(const struct bl_bundles *b, struct bl_plan *plan, struct bl_
 
 /* --- bundles that do not fit -------------------------------------------------------------------------------------- */
 
-/* What all sequences of a bundle have. */
-struct bundle_sum {
-    int64_t steps;
-    size_t first, sequences;
-    double value[BL_PLAN_COLUMNS_MAX];
-    bool is_dropped; /* a limit on lengths drops a sequence of it, and so the bundle */
-};
-
-/* Counts a bundle if it does not fit, and describes the first one. */
-static void over_add(struct bl_bundles_over *over, const struct bundle_sum *s, const struct bl_plan_options *o)
+/* Returns what sequence i has of limit k: steps, sequences, or column k - 2. */
+static double limit_value(const struct bl_plan_options *o, int k, int64_t length, size_t i)
 {
-    struct bl_bundles_over own = {.first = s->first, .sequences = s->sequences, .steps = s->steps};
-    if (s->is_dropped)
-        return;
-    if (s->steps > o->T) {
-        own.what = "steps";
-        own.has = (double)s->steps;
-        own.max = (double)o->T;
-    } else if (o->max_sequences && s->sequences > (size_t)o->max_sequences) {
-        own.what = "sequences";
-        own.has = (double)s->sequences;
-        own.max = (double)o->max_sequences;
-    }
-    for (int c = 0; c < o->max_column.count && !own.what; c++) {
-        const struct bl_plan_column *column = &o->max_column.each[c];
-        if (s->value[c] <= column->max || !(column->max > 0))
+    return k == 0 ? (double)length : k == 1 ? 1 : o->max_column.each[k - 2].value[i];
+}
+
+/* Sets sum[] to what all sequences of each bundle have of limit k, but not where a limit on lengths drops one of them,
+ * and with it the bundle: then it is below 0. */
+static void limit_sum(double *sum, const struct bl_plan_options *o, int k, const int64_t *length, size_t count)
+{
+    const struct bl_plan aligned = {.align = k == 0 ? o->align : 0};
+    int64_t longest = o->max_length ? o->max_length : INT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        sum[i] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 1 || o->together[i] == BL_ALONE)
             continue;
-        own.what = column->name;
-        own.has = s->value[c];
-        own.max = column->max;
+        double *own = &sum[o->together[i]];
+        if (length[i] < o->min_length || length[i] > longest || *own < 0)
+            *own = -1;
+        else
+            *own = (double)bl_plan_next_start(&aligned, (int64_t)*own, 0) * (k == 0) + *own * (k > 0) +
+                   limit_value(o, k, length[i], i);
     }
-    own.count = over->count + 1;
-    if (own.what && !over->count)
-        *over = own;
-    else if (own.what)
-        over->count++;
 }
 
 int bl_bundles_find_over(struct bl_bundles_over *over, const int64_t *length, size_t count,
                          const struct bl_plan_options *o, struct bl_error *e)
 {
-    const struct bl_plan aligned = {.align = o->align};
-    int64_t longest = o->max_length ? o->max_length : INT64_MAX;
-    struct bundle_sum *sum = calloc(count + 1, sizeof *sum);
+    double *sum = malloc((count + 1) * sizeof *sum);
     *over = (struct bl_bundles_over){.count = 0};
     if (!sum)
         return bl_error_memory(e);
-    for (size_t i = 0; i < count; i++) {
-        if (length[i] < 1 || o->together[i] == BL_ALONE)
-            continue;
-        struct bundle_sum *s = &sum[o->together[i]];
-        s->first = s->sequences++ ? s->first : i;
-        s->steps = bl_plan_next_start(&aligned, s->steps, 0) + length[i];
-        s->is_dropped |= length[i] < o->min_length || length[i] > longest;
-        for (int c = 0; c < o->max_column.count; c++)
-            s->value[c] += o->max_column.each[c].value[i];
+    for (int k = 0; k < 2 + o->max_column.count && !over->count; k++) {
+        over->what = k == 0 ? "steps" : k == 1 ? "sequences" : o->max_column.each[k - 2].name;
+        over->max = k == 0 ? (double)o->T : k == 1 ? (double)o->max_sequences : o->max_column.each[k - 2].max;
+        limit_sum(sum, o, k, length, count);
+        for (size_t i = 0; i < count && over->max > 0; i++) {
+            double *own = o->together[i] == BL_ALONE ? NULL : &sum[o->together[i]];
+            if (length[i] < 1 || !own || *own <= over->max)
+                continue;
+            over->first = over->count++ ? over->first : i;
+            over->has = over->count == 1 ? *own : over->has;
+            *own = -1; /* it is counted */
+        }
     }
-    for (size_t i = 0; i < count; i++) {
-        bool is_first = length[i] > 0 && o->together[i] != BL_ALONE && sum[o->together[i]].first == i;
-        if (is_first && sum[o->together[i]].sequences > 1)
-            over_add(over, &sum[o->together[i]], o);
-    }
+    for (size_t i = over->first; i < count && over->count; i++)
+        over->sequences += length[i] > 0 && o->together[i] == o->together[over->first];
     free(sum);
     return BL_OK;
 }

@@ -45,7 +45,6 @@ struct bl_bundles_over {
     size_t count;     /* bundles */
     size_t first;     /* the first sequence of the first one */
     size_t sequences; /* of that bundle */
-    int64_t steps;    /* of that bundle, with its alignment */
     const char *what; /* what it has too much of: "steps", "sequences" or the name of a column */
     double has, max;  /* how much, and how much a block may have */
 };

@@ -382,11 +382,10 @@ int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, str
 
 /* A bundle of a plan. */
 struct bundle_seen {
-    int64_t steps, sequences; /* of all its sequences: the last one without the steps that align the next */
-    double sum[BL_PLAN_COLUMNS_MAX];
-    uint32_t runs;  /* of its pieces in blocks: 1 if they lie next to each other in one block */
-    uint32_t first; /* sequence */
-    bool is_placed, is_several;
+    uint32_t runs;      /* of its pieces in blocks: 1 if they lie next to each other in one block */
+    uint32_t sequences; /* all, also those without a piece */
+    uint32_t first;     /* sequence */
+    bool is_large;      /* it does not fit into a block */
 };
 
 /* Counts the runs of each bundle, and checks that their pieces have the order of the sequences. */
@@ -405,32 +404,51 @@ static int bundles_check_runs(const struct bl_plan *plan, const uint32_t *togeth
                                     "block %zu: sequence %u of a bundle lies behind %u, which follows it in the table",
                                     b, (unsigned)sequence, (unsigned)before);
             seen[bundle].runs += !continues;
-            seen[bundle].is_placed = true;
         }
     return BL_OK;
 }
 
-/* Adds what each bundle has of everything that is limited in a block. */
-static void bundles_measure(struct bundle_seen *seen, const struct bl_plan *plan, const int64_t *length, size_t count,
-                            const struct bl_plan_options *o)
+/* Marks the bundles whose sequences have more than `most` of one thing: steps, if value is NULL. sum: [count], zeros;
+ * zeros again afterwards. */
+static void bundles_mark_large(struct bundle_seen *seen, double *sum, const struct bl_plan *plan, const int64_t *length,
+                               size_t count, const uint32_t *together, const double *value, double most)
 {
+    for (size_t i = 0; i < count; i++) {
+        if (length[i] < 1 || together[i] == BL_ALONE)
+            continue;
+        double *own = &sum[together[i]];
+        *own = value ? *own + value[i] : (double)(bl_plan_next_start(plan, (int64_t)*own, 0) + length[i]);
+        seen[together[i]].is_large |= *own > most;
+    }
+    for (size_t i = 0; i < count; i++)
+        sum[i] = 0;
+}
+
+/* Counts the sequences of the bundles, and marks those that do not fit into a block. BL_EFAIL: out of memory. */
+static int bundles_measure(struct bundle_seen *seen, const struct bl_plan *plan, const int64_t *length, size_t count,
+                           const struct bl_plan_options *o, struct bl_error *e)
+{
+    double *sum = calloc(count + 1, sizeof *sum);
+    if (!sum)
+        return bl_error_memory(e);
     for (size_t i = 0; i < count; i++) {
         if (length[i] < 1 || o->together[i] == BL_ALONE)
             continue;
         struct bundle_seen *s = &seen[o->together[i]];
-        s->first = s->sequences ? s->first : (uint32_t)i;
-        s->is_several = s->sequences > 0;
-        s->steps = bl_plan_next_start(plan, s->steps, 0) + length[i];
-        s->sequences++;
-        for (int c = 0; c < o->max_column.count; c++)
-            s->sum[c] += o->max_column.each[c].value[i];
+        s->first = s->sequences++ ? s->first : (uint32_t)i;
+        s->is_large |= o->max_sequences && s->sequences > (uint64_t)o->max_sequences;
     }
+    bundles_mark_large(seen, sum, plan, length, count, o->together, NULL, (double)plan->T);
+    for (int c = 0; c < o->max_column.count; c++) /* the planner rounds values up */
+        bundles_mark_large(seen, sum, plan, length, count, o->together, o->max_column.each[c].value,
+                           o->max_column.each[c].max * (1 - 1e-6));
+    free(sum);
+    return BL_OK;
 }
 
 int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t count, const struct bl_plan_options *o,
                           struct bl_error *e)
 {
-    int64_t most = o->max_sequences ? o->max_sequences : BL_SEQUENCES_MAX;
     struct bundle_seen *seen = calloc(count + 1, sizeof *seen);
     int code = seen ? BL_OK : bl_error_memory(e);
     for (size_t i = 0; i < count && !code; i++) {
@@ -440,18 +458,15 @@ int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t co
     if (!code)
         code = bundles_check_runs(plan, o->together, seen, e);
     if (!code)
-        bundles_measure(seen, plan, length, count, o);
+        code = bundles_measure(seen, plan, length, count, o, e);
     plan->bundles = plan->bundles_split = 0;
     for (size_t i = 0; i < count && !code; i++) {
-        bool fits = seen[i].steps <= plan->T && seen[i].sequences <= most;
-        for (int c = 0; c < o->max_column.count; c++)
-            fits &= seen[i].sum[c] <= o->max_column.each[c].max * (1 - 1e-6); /* the planner rounds up */
-        plan->bundles += seen[i].is_placed && seen[i].is_several;
-        plan->bundles_split += seen[i].is_placed && seen[i].is_several && !fits;
-        if (seen[i].runs > 1 && (fits || o->oversize != BL_OVERSIZE_SPLIT))
-            code =
-                bl_error_set(e, BL_EFAIL, "the %lld sequences of a bundle, from sequence %u on, do not share a block",
-                             (long long)seen[i].sequences, (unsigned)seen[i].first);
+        const struct bundle_seen *s = &seen[i];
+        plan->bundles += s->runs && s->sequences > 1;
+        plan->bundles_split += s->runs > 1 && s->sequences > 1;
+        if (s->runs > 1 && !(s->is_large && o->oversize == BL_OVERSIZE_SPLIT))
+            code = bl_error_set(e, BL_EFAIL, "the %u sequences of a bundle, from sequence %u on, do not share a block",
+                                (unsigned)s->sequences, (unsigned)s->first);
     }
     free(seen);
     return code;

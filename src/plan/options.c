@@ -458,6 +458,9 @@ static int plan_options_check_together(const struct bl_plan_options *o, struct b
 {
     if (o->strategy == BL_STRATEGY_STORE || !(o->together || o->together_column))
         return BL_OK;
+    if (o->together_column && strlen(o->together_column) >= BL_PLAN_COLUMN_SIZE)
+        return bl_error_set(e, BL_EUSAGE, "--together: the name of a column has at most %d bytes",
+                            BL_PLAN_COLUMN_SIZE - 1);
     if (!o->together)
         return bl_error_set(e, BL_EUSAGE, "--together %s needs a table with this column", o->together_column);
     if (o->strategy != BL_STRATEGY_BLOCK)

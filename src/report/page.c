@@ -118,6 +118,9 @@ static void plan_append_efficiency(const struct bl_report *r, struct bl_buffer *
     if (w->overlap)
         bl_page_fact(out, "repeated", "%s, %s in each part but the first of a sequence",
                      bl_text_plural(a, w->repeated, "step"), bl_text_count(b, w->overlap));
+    if (w->together[0])
+        bl_page_fact(out, "together", "%s by %s, %s of them split", bl_text_plural(a, w->bundles, "bundle"),
+                     w->together, bl_text_count(b, w->bundles_split));
     /* info.dropped includes the sequences that the user excluded. */
     bl_page_fact(out, "dropped", "%s", bl_text_plural(a, r->info.dropped - r->info.excluded, "sequence"));
     bl_page_fact(out, "left out by request", "%s", bl_text_plural(a, r->info.excluded, "sequence"));

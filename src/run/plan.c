@@ -140,8 +140,6 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
                             ", and a field with steps of its own: it cannot be cut; use a larger T, or --oversize drop",
                             text.row.id, over.first, t->length[over.first], o->T);
     bl_row_reader_free(&text);
-    if (!code && o->together && o->T)
-        code = table_lengths_check_bundles(t, o, e);
     if (code)
         return code;
     if (bl_strategies[o->strategy]->cut(o) != BL_CUT_NOTHING || o->oversize != BL_OVERSIZE_ERROR || o->T == 0 ||
@@ -155,7 +153,7 @@ int bl_table_lengths_check(const struct bl_sequences *t, const struct bl_plan_op
                             " steps): use a larger T, or --oversize split, truncate or drop",
                             text.row.id, over.first, t->length[over.first], o->T, over.count, over.longest);
     bl_row_reader_free(&text);
-    return code;
+    return !code && o->together ? table_lengths_check_bundles(t, o, e) : code;
 }
 
 /* --- given plan --------------------------------------------------------------------------------------------------- */
@@ -252,6 +250,17 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
             p->plan_info.fill[0] = '\0';
     }
     BL_TRY(code);
+    if (its.blocks && strcmp(its.together, p->plan_info.together) != 0)
+        return bl_error_set(e, BL_EUSAGE, "%s was made %s%s: give the same --together, so that epochs keep the bundles",
+                            p->request.plan, its.together[0] ? "with --together " : "without --together", its.together);
+    if (options->together) {
+        if (bl_plan_check_bundles(&p->plan, t->length, t->count, options, e)) {
+            bl_error_prefix(e, "%s: --together %s", p->request.plan, options->together_column);
+            return BL_EUSAGE;
+        }
+        p->plan_info.bundles = p->plan.bundles;
+        p->plan_info.bundles_split = p->plan.bundles_split;
+    }
     const struct bl_plan_info *w = &p->plan_info;
     BL_TRY(bl_plan_options_check_cp(&(struct bl_plan_options){.cp = w->cp, .align = p->plan.align}, p->plan.T, e));
     if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)
@@ -458,6 +467,8 @@ static int plan_compute(void *packing, struct bl_error *e)
     BL_TRY(bl_capacities_find(p->request.plan_options, t->length, t->count, e));
     BL_TRY(bl_plan_make(&p->plan, t->length, t->count, p->request.plan_options, e));
     int code = bl_plan_recount(&p->plan, t->length, t->count, e);
+    if (!code && p->request.plan_options->together)
+        code = bl_plan_check_bundles(&p->plan, t->length, t->count, p->request.plan_options, e);
     bl_plan_info_make(&p->plan_info, &p->plan, p->request.plan_options);
     return code;
 }

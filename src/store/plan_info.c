@@ -186,12 +186,16 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .overlap = plan->overlap,
         .repeated = plan->repeated,
         .cut = plan->cut,
+        .bundles = plan->bundles,
+        .bundles_split = plan->bundles_split,
         .efficiency = bl_plan_efficiency(plan),
         .lower_bound = plan->lower_bound,
     };
     snprintf(plan_info->strategy, sizeof plan_info->strategy, "%s", bl_strategy_names[options->strategy]);
     if (options->strategy == BL_STRATEGY_BLOCK)
         snprintf(plan_info->fill, sizeof plan_info->fill, "%s", bl_fill_names[options->fill]);
+    if (options->together_column)
+        snprintf(plan_info->together, sizeof plan_info->together, "%s", options->together_column);
     plan_info->balance = plan->balance;
     plan_info->cost_is_given = bl_plan_cost_is_given(&options->cost);
     for (int c = 0; c < options->max_column.count && !options->max_column.each[c].is_field; c++) {
@@ -309,6 +313,11 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
         bl_jansson_set(object, "repeated", json_integer(w->repeated));
     }
     bl_jansson_set(object, "cut", json_integer(w->cut));
+    if (w->together[0]) {
+        bl_jansson_set(object, "together", json_string(w->together));
+        bl_jansson_set(object, "bundles", json_integer(w->bundles));
+        bl_jansson_set(object, "bundles_split", json_integer(w->bundles_split));
+    }
     bl_jansson_set(object, "efficiency", json_real(w->efficiency));
     bl_jansson_set(object, "lower_bound", json_integer(w->lower_bound));
     bl_jansson_set(object, "gap", json_integer(w->blocks - w->lower_bound));
@@ -431,6 +440,12 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
     if (json_object_get(object, "overlap")) {
         BL_TRY(bl_jansson_get_integer(object, "overlap", 1, w->T - 1, &w->overlap, e));
         BL_TRY(bl_jansson_get_integer(object, "repeated", 0, INT64_MAX / 2, &w->repeated, e));
+    }
+    if (json_object_get(object, "together")) {
+        const char *together = json_string_value(json_object_get(object, "together"));
+        snprintf(w->together, sizeof w->together, "%s", together ? together : "");
+        BL_TRY(bl_jansson_get_integer(object, "bundles", 0, BL_SEQUENCES_MAX, &w->bundles, e));
+        BL_TRY(bl_jansson_get_integer(object, "bundles_split", 0, w->bundles, &w->bundles_split, e));
     }
     /* All values of the balance are written together, so that the first one tells whether there are any. */
     char *balance = (char *)&w->balance;
