@@ -329,6 +329,7 @@ static int compare_run(struct bl_cmd *cmd, struct comparing *c)
     BL_TRY(bl_length_source_check(&c->lengths, cmd));
     BL_TRY(bl_length_source_require_T(cmd));
     BL_TRY(bl_options_check(&cmd->options, e));
+    c->lengths.subset.together = c->options.together_column;
     BL_TRY(bl_subset_check(&c->lengths.subset, e));
     BL_TRY(compare_list_choices(c, e));
     BL_TRY(bl_length_source_read(&c->lengths, &c->options, cmd));

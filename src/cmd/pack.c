@@ -154,6 +154,7 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     /* Relative paths of --extend name datasets, and count from the file if they come from it. */
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
+    p->subset.together = p->plan_options.together_column;
     BL_TRY(bl_subset_check(&p->subset, &cmd->error));
     if (p->json && p->request.task.set)
         return bl_error_set(&cmd->error, BL_EUSAGE,

@@ -436,6 +436,7 @@ static int plan_run(struct bl_cmd *cmd, struct planning *p)
     BL_TRY(bl_pack_resolve_store(cmd, &p->pack_options, &p->options));
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     p->lengths.subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
+    p->lengths.subset.together = p->options.together_column;
     BL_TRY(bl_subset_check(&p->lengths.subset, &cmd->error));
     BL_TRY(plan_find_directory(cmd, p));
     return p->dir ? directory_plan(cmd, p) : plan_run_table(cmd, p);

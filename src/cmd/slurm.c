@@ -170,6 +170,7 @@ static int slurm_resolve_file(struct bl_cmd *cmd, struct bl_slurm *s, struct con
             s->config);
     BL_TRY(bl_pack_resolve_store(cmd, &p->options, &p->plan_options));
     p->subset.extend_base = bl_inputs_base(&p->inputs, &cmd->options, "extend");
+    p->subset.together = p->plan_options.together_column;
     BL_TRY(bl_subset_check(&p->subset, e));
     BL_TRY(bl_pack_check_options(cmd, &p->options));
     return p->plan_options.T == BL_T_AUTO ? BL_OK : bl_length_source_require_T(cmd);

@@ -324,6 +324,7 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
         return bl_error_set(
             e, BL_EUSAGE,
             "--extend is for inputs that are not packed yet; for a view of old and new data, name both datasets");
+    v->subset.together = v->options.together_column;
     BL_TRY(bl_subset_check(&v->subset, e));
     if (v->subset.split.parts && !v->subset.take && !(v->request.group_by && strcmp(v->request.group_by, "split") == 0))
         return bl_error_set(e, BL_EUSAGE,

@@ -108,6 +108,9 @@ struct bl_subset_options {
     const char *split_by, *take;
     int64_t share; /* in millionths of a percent; 0: not given */
     int64_t first; /* 0: not given */
+    const char
+        *together; /* the column of --together, which is an option of the plan, or NULL: --extend, --split, --take,
+                      --share and --first take all sequences of a bundle or none */
 };
 
 extern const struct bl_option bl_subset_option_table[];

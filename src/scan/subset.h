@@ -125,7 +125,11 @@ struct bl_subset_choice {
     struct bl_buffer same_value[2]; /* values of the two rows that are compared */
     struct bl_same_text_buffers same[2];
     struct bl_extend extend;
-    uint8_t part; /* part of the last row, for --split */
+    uint8_t part;                  /* part of the last row, for --split */
+    struct bl_buffer bundle_value; /* of the last row in the column of --together */
+    struct bl_groups bundles;
+    struct bl_subset_bundle *bundle; /* [bundles.count] what was decided about the earlier rows of each bundle */
+    size_t bundle_capacity;
     int64_t chosen;
 };
 

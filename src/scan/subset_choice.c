@@ -60,6 +60,9 @@ void bl_subset_choice_free(struct bl_subset_choice *c)
         bl_same_text_buffers_free(&c->same[i]);
     }
     bl_extend_close(&c->extend);
+    bl_buffer_free(&c->bundle_value);
+    bl_groups_free(&c->bundles);
+    free(c->bundle);
 }
 
 /* --- columns ---------------------------------------------------------------------------------------------------- */
@@ -139,6 +142,9 @@ static int subset_check_columns(const struct bl_subset_options *o, const struct 
     }
     if (!code && o->split.parts && o->split_by)
         code = subset_check_column(columns, "split-by", o->split_by, o->split_by, path, e);
+    bool keeps = o->split.parts || o->take || o->share || o->first || o->extend.count; /* bundles */
+    if (!code && o->together && keeps)
+        code = subset_check_column(columns, "together", o->together, o->together, path, e);
     if (!code && o->take && !o->split.parts && !bl_subset_has_column(columns, BL_SUBSET_SPLIT))
         code = bl_error_set(e, BL_EUSAGE,
                             "--take %s needs --split, or a table with a column " BL_SUBSET_SPLIT ": %s has none",
@@ -354,14 +360,95 @@ static int choosing_find_same_text(struct bl_subset_choice *c, size_t i, uint8_t
     return bl_hash_add(&c->seen_text, hash, i, e);
 }
 
+/* --- bundles ---------------------------------------------------------------------------------------------------- */
+
+/* What was decided about the rows of a bundle so far. */
+struct bl_subset_bundle {
+    uint64_t part;                    /* hash of the name of their part */
+    bool has_part, is_held, is_new;   /* --extend: a dataset holds a row, or not */
+    bool is_chosen, is_first_decided; /* --first */
+};
+
+/* Finds the name by which the present row is put into a part or share: its bundle, or its id if it is alone. */
+static int choosing_find_name(struct bl_subset_choice *c, const char **name, struct bl_error *e)
+{
+    const char *column = c->subset->options->together, *value;
+    *name = c->text.row.id;
+    bl_buffer_clear(&c->bundle_value);
+    if (!column)
+        return BL_OK;
+    BL_TRY(choosing_value(c, column, &value, e));
+    bl_buffer_text(&c->bundle_value, value);
+    *name = *value ? c->bundle_value.data : *name;
+    return bl_buffer_check(&c->bundle_value, e);
+}
+
+/* Finds what was decided about the bundle of the present row; NULL: it is alone. *bundle is valid until the next row.
+ */
+static int choosing_find_bundle(struct bl_subset_choice *c, struct bl_subset_bundle **bundle, struct bl_error *e)
+{
+    uint32_t number;
+    const char *name;
+    size_t before = c->bundles.count;
+    *bundle = NULL;
+    BL_TRY(choosing_find_name(c, &name, e));
+    if (!c->bundle_value.size)
+        return BL_OK;
+    BL_TRY(bl_groups_find(&c->bundles, c->bundle_value.data, c->bundle_value.size, &number, e));
+    BL_TRY(BL_ARRAY_RESERVE(c->bundle, c->bundle_capacity, c->bundles.count, e));
+    if (c->bundles.count > before)
+        c->bundle[number] = (struct bl_subset_bundle){.part = 0};
+    *bundle = &c->bundle[number];
+    return BL_OK;
+}
+
+/* Checks that --extend holds all rows of the bundle or none, and that they are in one part. part: the name of the
+ * present row's part, or NULL. BL_EUSAGE names the bundle. */
+static int choosing_check_bundle(struct bl_subset_choice *c, struct bl_subset_bundle *bundle, uint8_t mark,
+                                 const struct bl_buffer *part, struct bl_error *e)
+{
+    const struct bl_subset_options *o = c->subset->options;
+    uint64_t hash = part ? XXH3_64bits(part->data ? part->data : "", part->size) : 0;
+    bool is_held = bl_subset_mark_option(mark) == BL_LEFT_OUT_EXTEND;
+    bundle->is_held |= is_held;
+    bundle->is_new |= !is_held;
+    if (bundle->is_held && bundle->is_new && o->extend.count)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--together %s: a dataset of --extend holds some sequences with \"%s\" and not others, such "
+            "as %s",
+            o->together, c->bundle_value.data, c->text.row.id);
+    if (part && bundle->has_part && bundle->part != hash)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--together %s: the sequences with \"%s\" are in several parts, such as %s in \"%s\": split by "
+            "this column (--split-by %s)",
+            o->together, c->bundle_value.data, c->text.row.id, part->data, o->together);
+    bundle->part = hash;
+    bundle->has_part |= part != NULL;
+    return BL_OK;
+}
+
+/* Returns whether --first takes the present row: there is room for it, or it has taken the first one of its bundle. */
+static bool choosing_is_first(struct bl_subset_choice *c, struct bl_subset_bundle *bundle)
+{
+    bool has_room = c->chosen < c->subset->options->first;
+    if (!bundle)
+        return has_room;
+    bundle->is_chosen = bundle->is_first_decided ? bundle->is_chosen : has_room;
+    bundle->is_first_decided = true;
+    return bundle->is_chosen;
+}
+
 /* Sets part to the name of the present row's part: that of --split, or that of its column split. BL_EUSAGE: both are
  * there and differ. */
 int bl_subset_choice_part(struct bl_subset_choice *c, struct bl_buffer *part, struct bl_error *e)
 {
     const struct bl_subset_options *o = c->subset->options;
-    const char *value = c->text.row.id;
+    const char *value;
     bool has_split = bl_columns_find(c->text.row.columns, BL_SUBSET_SPLIT) > 0;
     bl_buffer_clear(part);
+    BL_TRY(choosing_find_name(c, &value, e));
     if (o->split.parts && o->split_by)
         BL_TRY(choosing_value(c, o->split_by, &value, e));
     if (o->split.parts) {
@@ -391,27 +478,34 @@ static int choosing_choose_row(struct bl_subset_choice *c, size_t i, struct bl_b
 {
     const struct bl_subset_options *o = c->subset->options;
     uint8_t *mark = &c->subset->mark[i];
+    bool has_part = o->split.parts || o->take;
+    struct bl_subset_bundle *bundle = NULL;
+    const char *name = c->text.row.id;
     int code = !*mark && o->extend.count ? choosing_find_held(c, mark, e) : BL_OK;
     if (!code)
         code = choosing_check_conditions(c, mark, e);
-
     if (!code && !*mark && o->dedup)
         code = choosing_find_twin(c, i, mark, e);
     if (!code && (!*mark || bl_subset_mark_option(*mark) == BL_LEFT_OUT_EXTEND) && o->dedup_by.key)
         code = choosing_find_same_text(c, i, mark, e);
-    if (!code && (o->split.parts || o->take))
+    if (!code && has_part)
         code = bl_subset_choice_part(c, part, e);
+    if (!code && o->together && (has_part || o->share || o->first || o->extend.count))
+        code = choosing_find_bundle(c, &bundle, e);
+    if (!code && bundle)
+        code = choosing_check_bundle(c, bundle, *mark, has_part ? part : NULL, e);
     if (code)
         return code;
+    name = bundle ? c->bundle_value.data : name;
     /* The number of the part is kept for every row, also for rows that a later option leaves out. */
     if (o->split.parts)
         c->subset->part[i] = c->part;
     if (!*mark && o->take && strcmp(part->data, o->take) != 0)
         *mark = BL_LEFT_OUT_TAKE;
-    if (!*mark && o->share && !bl_share_takes(o->share, c->text.row.id))
+    if (!*mark && o->share && !bl_share_takes(o->share, name))
         *mark = BL_LEFT_OUT_SHARE;
     /* --first counts rows that all other options leave. */
-    if (!*mark && o->first && c->chosen == o->first)
+    if (!*mark && o->first && !choosing_is_first(c, bundle))
         *mark = BL_LEFT_OUT_FIRST;
     c->chosen += !*mark;
     if (*mark)

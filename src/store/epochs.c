@@ -34,6 +34,7 @@ struct epochs_job {
     const struct bl_sequences *rows;
     struct bl_plan stored; /* the plan that the dataset was packed with */
     uint32_t *group;       /* [stored.pieces] if the dataset was packed with --group-by; otherwise NULL */
+    uint32_t *together;    /* the same for --together: the pieces of a bundle in one stored block have one number */
     /* [stored.pieces] each, or NULL: the column of costs, if one is named, and the columns with a maximum. */
     double *number[BL_SEQUENCES_NUMBERS_MAX];
     struct bl_plan_options options;
@@ -144,6 +145,21 @@ int bl_epochs_sweep(const char *dir, int dir_fd, const struct bl_manifest *m, st
 
 /* --- options of the planner --------------------------------------------------------------------------------------- */
 
+/* Replaces the bundles of the stored pieces by numbers of their own in each block, so that the parts of a bundle that
+ * was split are planned on their own. */
+static void epochs_number_bundles(const struct bl_plan *stored, uint32_t *together)
+{
+    for (size_t b = 0; b < stored->blocks; b++) {
+        uint32_t last = BL_ALONE, number = BL_ALONE;
+        for (int64_t p = stored->block_ptr[b]; p < stored->block_ptr[b + 1]; p++) {
+            uint32_t bundle = together[p];
+            number = bundle == last && p > stored->block_ptr[b] ? number : (uint32_t)p;
+            together[p] = bundle == BL_ALONE ? BL_ALONE : number;
+            last = bundle;
+        }
+    }
+}
+
 /* Allocates and sets the groups and numbers of all stored pieces from the dataset's sequences.tsv. The value of a
  * sequence in a column of numbers is divided among its pieces in proportion to their steps: a sequence of 100 steps
  * with the cost 50 gives a piece of 30 steps the cost 15. */
@@ -164,10 +180,12 @@ static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
     }
     if (columns.group_by && !(a->group = malloc((stored->pieces + 1) * sizeof *a->group)))
         return bl_error_memory(e);
+    if (columns.together && !(a->together = malloc((stored->pieces + 1) * sizeof *a->together)))
+        return bl_error_memory(e);
     for (int k = 0; k < columns.numbers; k++)
         if (!(a->number[k] = calloc(stored->pieces + 1, sizeof **a->number)))
             return bl_error_memory(e);
-    if (!columns.group_by && !columns.numbers)
+    if (!columns.group_by && !columns.together && !columns.numbers)
         return BL_OK;
     BL_TRY(bl_sequences_open_dataset(&rows, a->epochs->dir, &columns, e));
     int code = BL_OK;
@@ -180,10 +198,14 @@ static int epochs_read_columns(struct epochs_job *a, struct bl_error *e)
         }
         if (a->group)
             a->group[p] = rows.group[row];
+        if (a->together)
+            a->together[p] = rows.together[row];
         for (int k = 0; k < columns.numbers && rows.length[row] > 0; k++)
             a->number[k][p] = rows.number[k][row] * ((double)stored->length[p] / (double)rows.length[row]);
     }
     bl_sequences_close(&rows);
+    if (a->together && !code)
+        epochs_number_bundles(stored, a->together);
     return code;
 }
 
@@ -220,6 +242,8 @@ static int epochs_set_options(struct epochs_job *a, struct bl_error *e)
     const char *limit = bl_manifest_option(&a->dataset.manifest, "max-sequences");
     if (bl_text_to_int(limit, strlen(limit), 1, o->max_sequences, &most))
         o->max_sequences = most; /* with --sequence-slots, S may be more */
+    const char *together = bl_manifest_option(&a->dataset.manifest, "together");
+    o->together_column = *together ? together : NULL;
     BL_TRY(bl_format_check_cost(&a->dataset.manifest.format, &o->cost, e));
     BL_TRY(bl_plan_columns_parse(&o->max_column, bl_manifest_option(&a->dataset.manifest, "max-column"), e));
     for (int f = 0; f < a->stored.own.count; f++) {
@@ -405,6 +429,7 @@ static int epochs_add(struct epochs_job *a, struct bl_error *e)
     BL_TRY(epochs_set_options(a, e));
     BL_TRY(epochs_read_columns(a, e));
     bl_plan_columns_set(&a->options, a->group, a->number);
+    a->options.together = a->together;
     BL_TRY(bl_dataset_sequences(&a->dataset, &a->rows, e));
     BL_TRY(bl_planner_make(&a->planner, a->stored.length, a->stored.pieces, &a->options, e));
     BL_TRY(bl_planner_adopt(&a->planner, &a->stored, e));
@@ -474,6 +499,7 @@ out:
     bl_planner_free(&a.planner);
     bl_plan_free(&a.stored);
     free(a.group);
+    free(a.together);
     for (int k = 0; k < BL_SEQUENCES_NUMBERS_MAX; k++)
         free(a.number[k]);
     free(a.there);

@@ -188,7 +188,7 @@ int bl_find_begin(struct bl_find *f, struct bl_view *view, const struct bl_train
         return BL_OK;
     BL_TRY(bl_training_order_make(&f->order, training, view->manifest.format.blocks, e));
     if (find_is_windowed(f))
-        return bl_window_groups(view, &f->group, e);
+        return bl_window_groups(view, &f->group, &f->bundle, e);
     if (!training->window) {
         int64_t *number;
         size_t count;
@@ -203,6 +203,7 @@ void bl_find_free(struct bl_find *f)
 {
     bl_training_order_free(&f->order);
     free(f->group);
+    free(f->bundle);
     free(f->found);
     *f = (struct bl_find){0};
 }
@@ -266,9 +267,12 @@ static int block_add(struct bl_find *f, const struct part *part, size_t b, const
     for (int64_t p = first + 1; p < end && is_mixed; p++)
         is_mixed = part->start[p] == part->start[p - 1] + plan->length[p - 1];
     int64_t *order = malloc(((size_t)(end - first) + 1) * sizeof *order), at = 0;
-    int code = order ? BL_OK : bl_error_memory(e);
+    uint32_t *bundle = f->bundle ? malloc(((size_t)(end - first) + 1) * sizeof *bundle) : NULL;
+    int code = order && (bundle || !f->bundle) ? BL_OK : bl_error_memory(e);
+    for (int64_t i = 0; i < end - first && bundle; i++)
+        bundle[i] = f->bundle[plan->sequence[first + i]];
     if (!code && is_mixed)
-        code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), f->training, order, e);
+        code = bl_window_order(block, part->first_piece + first, (size_t)(end - first), bundle, f->training, order, e);
     for (int64_t i = 0; i < end - first && !code; i++) {
         const int64_t place = first + (is_mixed ? order[i] : i), p = part->drawn ? part->drawn[place] : place;
         struct bl_found piece = {.row = plan->sequence[p],
@@ -287,6 +291,7 @@ static int block_add(struct bl_find *f, const struct part *part, size_t b, const
         }
     }
     free(order);
+    free(bundle);
     return code;
 }
 

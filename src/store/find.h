@@ -49,10 +49,10 @@ struct bl_find {
     const struct bl_training *training; /* not owned; NULL: none, and the first plan is used */
     const struct bl_cancel *cancel;
     struct bl_training_order order;
-    int64_t plan;    /* the epoch whose plan is read; 0 with a window, which exchanges pieces of the stored plan */
-    uint32_t *group; /* [rows] from bl_window_groups, or NULL */
-    struct bl_found *found; /* [count]; bl_find_rows sorts them by subject, source_start, block, start and training
-                               step, bl_find_step by subject and start */
+    int64_t plan; /* the epoch whose plan is read; 0 with a window, which exchanges pieces of the stored plan */
+    uint32_t *group, *bundle; /* [rows] from bl_window_groups, or NULL */
+    struct bl_found *found;   /* [count]; bl_find_rows sorts them by subject, source_start, block, start and training
+                                 step, bl_find_step by subject and start */
     size_t count, capacity;
 };
 

@@ -49,9 +49,10 @@ static int bucketed_compare(const void *a, const void *b)
     return (p->number > q->number) - (p->number < q->number);
 }
 
-/* Shuffles the numbers first to first + count - 1 by sorting their hashes. order: [count], the numbers minus first. */
-static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, int seeds, int64_t *order,
-                           struct bl_error *e)
+/* Shuffles the numbers first to first + count - 1 by sorting their hashes. bundle: [count] or NULL: neighbours with the
+ * same number other than BL_ALONE have the hash of the first of them. order: [count], the numbers minus first. */
+static int bucketing_order(int64_t first, size_t count, const uint32_t *bundle, const uint64_t *seed, int seeds,
+                           int64_t *order, struct bl_error *e)
 {
     struct bucketed *all = calloc(count + 1, sizeof *all);
     const uint64_t state = bucketing_begin(seed, seeds);
@@ -59,7 +60,8 @@ static int bucketing_order(int64_t first, size_t count, const uint64_t *seed, in
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++) {
         all[i].number = (int64_t)i;
-        all[i].hash = splitmix(state + (uint64_t)first + i);
+        bool follows = bundle && i && bundle[i] != BL_ALONE && bundle[i] == bundle[i - 1];
+        all[i].hash = follows ? all[i - 1].hash : splitmix(state + (uint64_t)first + i);
     }
     qsort(all, count, sizeof *all, bucketed_compare);
     for (size_t i = 0; i < count; i++)
@@ -100,7 +102,7 @@ int bl_training_order_make(struct bl_training_order *order, const struct bl_trai
     for (int64_t b = 0; b < blocks && !code && !t->is_shuffled; b++)
         order->block[b] = b;
     if (!code && t->is_shuffled)
-        code = bucketing_order(0, (size_t)blocks, seed, 2, order->block, e);
+        code = bucketing_order(0, (size_t)blocks, NULL, seed, 2, order->block, e);
     for (int64_t i = 0; i < blocks && !code; i++)
         order->place[order->block[i]] = i;
     if (code)
@@ -142,53 +144,86 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
 
 /* --- windows ------------------------------------------------------------------------------------------------------ */
 
-/* The columns are those of --group-by and of --max-column, which the manifest records as "NAME=MAXIMUM,NAME=MAXIMUM". A
- * name may contain "=", so that the last one divides it from its maximum. names: each name with a NUL after it. The key
- * of a row has its value in each of the columns, with a tab after it: rows with equal keys are in one group. */
-int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e)
+/* What bl_window_groups reads of the rows. */
+struct window_columns {
+    struct bl_view *view;
+    struct bl_buffer names, key, bundle; /* names: each with a NUL after it */
+    const char *together;                /* the column of bundles, or "" */
+    struct bl_groups groups, bundles;
+};
+
+/* Appends the value of a column of a row. */
+static int window_append_value(const struct window_columns *w, const struct bl_dataset *dataset,
+                               const struct bl_row *row, const char *name, struct bl_buffer *out, struct bl_error *e)
 {
-    struct bl_buffer names = {0}, key = {0};
-    struct bl_groups groups = {0};
+    const char *value = bl_row_reader_field(&dataset->row, name);
+    if (value)
+        bl_buffer_text(out, value);
+    else if (!bl_row_get_value(row, name, out))
+        return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", w->view->dir, name);
+    return bl_buffer_check(out, e);
+}
+
+/* Finds the group and the bundle of a row. The key of its group has its value in each of the columns, with a tab after
+ * it, as values have tabs only as escapes. A sequence of a bundle keeps its place: its group is its own. */
+static int window_find_group(struct window_columns *w, int64_t number, uint32_t *group, uint32_t *bundle,
+                             struct bl_error *e)
+{
+    const struct bl_manifest *m = &w->view->manifest;
+    const struct bl_row *row = NULL;
+    const struct bl_view_source *from = m->sources ? bl_view_source_of_row(m->source, m->sources, number) : NULL;
+    const struct bl_dataset *dataset = &w->view->source[from ? from - m->source : 0];
+    BL_TRY(bl_view_row(w->view, number, &row, e));
+    bl_buffer_clear(&w->key);
+    bl_buffer_clear(&w->bundle);
+    for (size_t at = 0; at < w->names.size; at += strlen(w->names.data + at) + 1) {
+        BL_TRY(window_append_value(w, dataset, row, w->names.data + at, &w->key, e));
+        bl_buffer_byte(&w->key, '\t');
+    }
+    if (bundle) {
+        BL_TRY(window_append_value(w, dataset, row, w->together, &w->bundle, e));
+        *bundle = BL_ALONE;
+        if (w->bundle.size) {
+            bl_buffer_printf(&w->key, "%" PRId64, number);
+            BL_TRY(bl_groups_find(&w->bundles, w->bundle.data, w->bundle.size, bundle, e));
+        }
+    }
+    BL_TRY(bl_buffer_check(&w->key, e));
+    return bl_groups_find(&w->groups, w->key.data, w->key.size, group, e);
+}
+
+/* The columns are those of --group-by and of --max-column, which the manifest records as "NAME=MAXIMUM,NAME=MAXIMUM",
+ * and that of --together. A name may contain "=", so that the last one divides it from its maximum. */
+int bl_window_groups(struct bl_view *view, uint32_t **group, uint32_t **bundle, struct bl_error *e)
+{
     const struct bl_manifest *m = &view->manifest;
+    struct window_columns w = {.view = view, .together = bl_manifest_option(m, "together")};
     const char *group_by = bl_manifest_option(m, "group-by"), *maxima = bl_manifest_option(m, "max-column");
-    *group = NULL;
+    *group = *bundle = NULL;
     if (*group_by)
-        bl_buffer_append(&names, group_by, strlen(group_by) + 1);
+        bl_buffer_append(&w.names, group_by, strlen(group_by) + 1);
     while (*maxima) {
         size_t size = strcspn(maxima, ","), name = size;
         while (name && maxima[name] != '=')
             name--;
-        bl_buffer_append(&names, maxima, name);
+        bl_buffer_append(&w.names, maxima, name);
         if (name)
-            bl_buffer_byte(&names, '\0');
+            bl_buffer_byte(&w.names, '\0');
         maxima += size + (maxima[size] == ',');
     }
-    int code = bl_buffer_check(&names, e);
-    if (!code && names.size && !(*group = malloc(((size_t)m->rows + 1) * sizeof **group)))
+    bool any = w.names.size || *w.together;
+    int code = bl_buffer_check(&w.names, e);
+    if (!code && any && !(*group = malloc(((size_t)m->rows + 1) * sizeof **group)))
         code = bl_error_memory(e);
-    for (int64_t row = 0; row < m->rows && names.size && !code; row++) {
-        const struct bl_row *known = NULL;
-        const struct bl_view_source *from = m->sources ? bl_view_source_of_row(m->source, m->sources, row) : NULL;
-        const struct bl_dataset *dataset = &view->source[from ? from - m->source : 0];
-        code = bl_view_row(view, row, &known, e);
-        bl_buffer_clear(&key);
-        for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1) {
-            const char *value = bl_row_reader_field(&dataset->row, names.data + at);
-            if (value)
-                bl_buffer_text(&key, value);
-            else if (!bl_row_get_value(known, names.data + at, &key))
-                code = bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", view->dir,
-                                    names.data + at);
-            bl_buffer_byte(&key, '\t'); /* a separator, since values have tabs only as escapes */
-        }
-        if (!code)
-            code = bl_buffer_check(&key, e);
-        if (!code)
-            code = bl_groups_find(&groups, key.data, key.size, &(*group)[row], e);
-    }
-    bl_groups_free(&groups);
-    bl_buffer_free(&names);
-    bl_buffer_free(&key);
+    if (!code && *w.together && !(*bundle = malloc(((size_t)m->rows + 1) * sizeof **bundle)))
+        code = bl_error_memory(e);
+    for (int64_t row = 0; row < m->rows && any && !code; row++)
+        code = window_find_group(&w, row, *group + row, *bundle ? *bundle + row : NULL, e);
+    bl_groups_free(&w.groups);
+    bl_groups_free(&w.bundles);
+    bl_buffer_free(&w.names);
+    bl_buffer_free(&w.key);
+    bl_buffer_free(&w.bundle);
     return code;
 }
 
@@ -217,9 +252,9 @@ int bl_window_draw(const struct bl_window *w, const struct bl_training *t, const
     return code;
 }
 
-int bl_window_order(int64_t block, int64_t first, size_t count, const struct bl_training *t, int64_t *order,
-                    struct bl_error *e)
+int bl_window_order(int64_t block, int64_t first, size_t count, const uint32_t *bundle, const struct bl_training *t,
+                    int64_t *order, struct bl_error *e)
 {
     const uint64_t seed[] = {t->window_seed, (uint64_t)t->epoch, (uint64_t)block};
-    return bucketing_order(first, count, seed, 3, order, e);
+    return bucketing_order(first, count, bundle, seed, 3, order, e);
 }

@@ -64,11 +64,11 @@ int64_t bl_training_order_block(const struct bl_training_order *order, const str
 /* An epoch of windows needs no plan: within each window of consecutive blocks, pieces of the same length exchange their
  * places, and the pieces of each block change their order. */
 
-/* Computes the groups of all rows, [rows]: only pieces of rows of one group may exchange places, so that --group-by and
- * --max-column of the dataset stay satisfied. *group is NULL if the dataset has neither option. The caller frees
- * *group.
+/* Computes the groups of all rows, [rows]: only pieces of rows of one group may exchange places, so that --group-by,
+ * --max-column and --together of the dataset stay satisfied. *group is NULL if the dataset has none of these options.
+ * *bundle: the bundles of all rows, BL_ALONE for none, or NULL without --together. The caller frees both.
  */
-int bl_window_groups(struct bl_view *view, uint32_t **group, struct bl_error *e);
+int bl_window_groups(struct bl_view *view, uint32_t **group, uint32_t **bundle, struct bl_error *e);
 
 /* The stored pieces of a window. Piece i has the number first + i in the index. */
 struct bl_window {
@@ -83,9 +83,9 @@ struct bl_window {
 int bl_window_draw(const struct bl_window *window, const struct bl_training *training, const uint32_t *group,
                    int64_t *drawn, struct bl_error *e);
 
-/* Draws the order of the pieces of a block. first: the number of its first piece in the index. order: [count], indices
- * from 0. */
-int bl_window_order(int64_t block, int64_t first, size_t count, const struct bl_training *training, int64_t *order,
-                    struct bl_error *e);
+/* Draws the order of the pieces of a block. first: the number of its first piece in the index. bundle: [count] of the
+ * pieces, or NULL: those of a bundle, which are neighbours, stay in their order. order: [count], indices from 0. */
+int bl_window_order(int64_t block, int64_t first, size_t count, const uint32_t *bundle,
+                    const struct bl_training *training, int64_t *order, struct bl_error *e);
 
 #endif

@@ -75,6 +75,7 @@ class WindowedEpoch:
     A block has the same lengths as the stored block. Seed and epoch determine which piece of equal length and group takes which slot, and
     the order of the pieces in the block. In a dataset packed with --max-column the pieces are also equal in these columns, and in a dataset
     with fields that have steps of their own in the numbers of these. In a dataset packed with --align the lengths also keep their starts.
+    In a dataset packed with --together the sequences of a bundle keep their block, and stay next to each other.
 
     Raises EpochError if the window is below 1.
     """
@@ -85,14 +86,14 @@ class WindowedEpoch:
         self.dataset, self.index = dataset, dataset._index
         self.path, self.together = self.index.path, 1
         self.window, self.seeds = window, (seed, number)
-        self.groups = self.groups_of(dataset)
+        self.groups, self.bundles = self.groups_of(dataset), self.bundles_of(dataset)
         self.drawn = functools.lru_cache(OPEN_WINDOWS)(self.draw)
 
     @staticmethod
     def groups_of(dataset: DatasetLike) -> Optional[np.ndarray]:
-        """Return the group of each row, I64 [rows], if the dataset was packed with --group-by or --max-column; otherwise None.
+        """Return the group of each row, I64 [rows], if the dataset was packed with --group-by, --max-column or --together; otherwise None.
 
-        The rows of a group are equal in all these columns.
+        The rows of a group are equal in all these columns. A row of a bundle, which keeps its place, is a group of its own.
         """
         maxima = dataset._info.option("max-column").split(",")
         names = [dataset._info.option("group-by"), *(text.rpartition("=")[0] for text in maxima)]
@@ -100,7 +101,21 @@ class WindowedEpoch:
         for name in filter(None, names):
             own = np.unique(np.array(dataset.sequences[name], dtype=object), return_inverse=True)[1].reshape(-1)
             groups = own if groups is None else np.unique(groups * (own.max() + 1) + own, return_inverse=True)[1].reshape(-1)
+        bundles = WindowedEpoch.bundles_of(dataset)
+        if bundles is not None:
+            shared = np.zeros(len(bundles), np.int64) if groups is None else groups
+            groups = np.where(bundles < 0, shared, shared.max(initial=0) + 1 + np.arange(len(bundles)))
         return groups
+
+    @staticmethod
+    def bundles_of(dataset: DatasetLike) -> Optional[np.ndarray]:
+        """Return the bundle of each row, I64 [rows], -1 for rows that are alone, if the dataset was packed with --together."""
+        name = dataset._info.option("together")
+        if not name:
+            return None
+        values = np.array(dataset.sequences[name], dtype=object)
+        bundles: np.ndarray = np.unique(values, return_inverse=True)[1].reshape(-1)
+        return np.where(values == "", -1, bundles)
 
     def groups_at(self, rows: np.ndarray) -> np.ndarray:
         """Return the groups of rows of the table of sequences, I64 [n]; 0 without groups."""
@@ -122,6 +137,15 @@ class WindowedEpoch:
         drawn[np.lexsort((places, *equal))] = places[np.lexsort((hash_numbers(places, *self.seeds), *equal))]
         return drawn
 
+    def leaders(self, rows: np.ndarray) -> np.ndarray:
+        """Return the place of the first piece of each piece's bundle in a block: its own if it is alone. rows: of the pieces."""
+        places = np.arange(len(rows))
+        if self.bundles is None or not len(rows):
+            return places
+        bundles = self.bundles[rows]
+        leads = np.concatenate(([True], (bundles[1:] != bundles[:-1]) | (bundles[1:] < 0)))
+        return np.maximum.accumulate(np.where(leads, places, 0))
+
     def of(self, first: int, end: int) -> Tuple[np.ndarray, Pieces]:
         """Return the pieces of one block as Plan.of does; end is first + 1."""
         number = first // self.window
@@ -131,7 +155,8 @@ class WindowedEpoch:
         pointers, stored = self.index.of(first, end)
         start, length = stored.start, stored.length
         if self.dataset._info.align <= 1 and (start[1:] == start[:-1] + length[:-1]).all():
-            order = np.argsort(hash_numbers(np.arange(here.start, here.stop), *self.seeds, first), kind="stable")
+            numbers = self.leaders(stored.sequence) + here.start
+            order = np.argsort(hash_numbers(numbers, *self.seeds, first), kind="stable")
             pieces, length = pieces[order], length[order]
             start = (np.cumsum(length) - length).astype(np.int32)
         spans = {name: span.length[pieces] for name, span in self.index.own.items()}
