@@ -317,6 +317,9 @@ static int view_check(struct bl_cmd *cmd, struct viewing *v)
         BL_TRY(bl_length_source_require_T(cmd));
     if (has_T && v->levels.count)
         return bl_error_set(e, BL_EUSAGE, "-T or --levels, not both");
+    if (v->options.together_column && v->levels.count)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--together or --levels, not both: a level has the sequences of a range of lengths");
     BL_TRY(bl_options_check(&cmd->options, e));
     if (!v->request.output)
         return bl_error_set(e, BL_EUSAGE, "-o must be given: the directory of the view");

@@ -164,6 +164,7 @@ static int blend_stream_make(struct bl_blend_stream *stream, const struct bl_ble
     own->world_size = own->batch_size = own->accumulate = 1;
     own->remainder = BL_REMAINDER_SPREAD;
     own->group = b->options.group ? b->options.group + source->first : NULL;
+    own->together = b->options.together ? b->options.together + source->first : NULL;
     for (int c = 0; c < own->max_column.count; c++)
         own->max_column.each[c].value += source->first;
     for (size_t i = 0; i < source->count && !any; i++)
@@ -341,6 +342,10 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     }
     int code =
         weighted ? plan_count_placed(plan, b->length, b->count, e) : bl_plan_recount(plan, b->length, b->count, e);
+    for (size_t s = 0; s < b->sources; s++) {
+        plan->bundles += b->stream[s].planner.counts.bundles;
+        plan->bundles_split += b->stream[s].planner.counts.bundles_split;
+    }
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;
     if (weighted)
@@ -416,17 +421,42 @@ static void mixture_rewind(struct bl_mixture *m)
         struct bl_mixture_stream *stream = &m->stream[s];
         size_t rows = 0;
         for (size_t i = 0; i < stream->source.count; i++) {
-            if (m->length[stream->source.first + i] > 0)
-                stream->row[rows++] = (uint32_t)(stream->source.first + i);
+            size_t row = stream->source.first + i;
+            if (m->length[row] > 0 && !(m->follows && m->follows[row]))
+                stream->row[rows++] = (uint32_t)row;
         }
         stream->passes = stream->taken = 0;
         stream_begin_pass(m, stream);
     }
 }
 
-/* Adds the next sequences of a source to the items, up to the steps that are due after this epoch. A sequence is taken
- * if at least half of its steps are due: so the error stays below half a sequence and does not grow with the epochs.
- * With 100 steps due in each epoch and sequences of 40, the epochs take 3, 2, 3, 2... of them. */
+/* Returns the steps of a sequence and the others of its bundle. */
+static int64_t mixture_steps(const struct bl_mixture *m, uint32_t row)
+{
+    int64_t steps = m->length[row];
+    for (uint32_t i = row; m->next && (i = m->next[i]) != BL_ALONE;)
+        steps += m->length[i];
+    return steps;
+}
+
+/* Adds a sequence, and the others of its bundle, to the items. BL_EFAIL: out of memory. */
+static int mixture_add(struct bl_mixture *m, uint32_t row, struct bl_error *e)
+{
+    size_t first = m->items;
+    for (uint32_t i = row; i != BL_ALONE; i = m->next ? m->next[i] : BL_ALONE) {
+        BL_TRY(BL_ARRAY_RESERVE(m->item, m->capacity, m->items + 1, e));
+        if (m->next)
+            BL_TRY(BL_ARRAY_RESERVE(m->bundle, m->bundle_capacity, m->items + 1, e));
+        if (m->next)
+            m->bundle[m->items] = m->next[row] == BL_ALONE ? BL_ALONE : (uint32_t)first;
+        m->item[m->items++] = i;
+    }
+    return BL_OK;
+}
+
+/* Adds the next sequences of a source to the items, up to the steps that are due after this epoch. A sequence, or a
+ * bundle, is taken if at least half of its steps are due: so the error stays below half a sequence and does not grow
+ * with the epochs. With 100 steps due in each epoch and sequences of 40, the epochs take 3, 2, 3, 2... of them. */
 static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, struct bl_error *e)
 {
     double due = stream->share * m->epoch_steps * (double)(m->epoch + 1);
@@ -434,11 +464,11 @@ static int stream_take(struct bl_mixture *m, struct bl_mixture_stream *stream, s
         if (stream->next == stream->rows)
             stream_begin_pass(m, stream);
         uint32_t row = stream->row[stream->next];
-        if ((double)stream->taken + (double)m->length[row] / 2 > due)
+        int64_t steps = mixture_steps(m, row);
+        if ((double)stream->taken + (double)steps / 2 > due)
             return BL_OK;
-        BL_TRY(BL_ARRAY_RESERVE(m->item, m->capacity, m->items + 1, e));
-        m->item[m->items++] = row;
-        stream->taken += m->length[row];
+        BL_TRY(mixture_add(m, row, e));
+        stream->taken += steps;
         stream->next++;
     }
 }
@@ -486,6 +516,7 @@ static int items_make(struct items *items, const struct bl_mixture *m, struct bl
             items->group[i] = o->group[m->item[i]];
     }
     o->group = items->group;
+    o->together = m->bundle; /* a bundle that is drawn twice is two bundles */
     o->column = items->column;
     return BL_OK;
 }
@@ -549,7 +580,7 @@ static int stream_make(struct bl_mixture *m, struct bl_mixture_stream *stream, c
     if (!stream->row)
         return bl_error_memory(e);
     for (size_t i = 0; i < source->count; i++) {
-        stream->rows += m->length[source->first + i] > 0;
+        stream->rows += m->length[source->first + i] > 0 && !(m->follows && m->follows[source->first + i]);
         stream->steps += m->length[source->first + i];
     }
     return stream->rows ? BL_OK : bl_error_set(e, BL_EFAIL, "it has no sequence to plan");
@@ -597,6 +628,28 @@ static int mixture_find_blocks(struct bl_mixture *m, struct bl_error *e)
     return code;
 }
 
+/* Links the sequences of each bundle. options.together: numbers below count. BL_EFAIL: out of memory. */
+static int mixture_link(struct bl_mixture *m, struct bl_error *e)
+{
+    uint32_t *last = malloc((m->count + 1) * sizeof *last); /* by bundle */
+    m->next = malloc((m->count + 1) * sizeof *m->next);
+    m->follows = calloc(m->count + 1, sizeof *m->follows);
+    int code = last && m->next && m->follows ? BL_OK : bl_error_memory(e);
+    for (size_t i = 0; i < m->count && !code; i++)
+        last[i] = m->next[i] = BL_ALONE;
+    for (size_t i = 0; i < m->count && !code; i++) {
+        uint32_t bundle = m->options.together[i];
+        if (m->length[i] < 1 || bundle == BL_ALONE)
+            continue;
+        m->follows[i] = last[bundle] != BL_ALONE;
+        if (m->follows[i])
+            m->next[last[bundle]] = (uint32_t)i;
+        last[bundle] = (uint32_t)i;
+    }
+    free(last);
+    return code;
+}
+
 int bl_mixture_make(struct bl_mixture *m, const int64_t *length, size_t count, const struct bl_blend_source *source,
                     size_t sources, const struct bl_plan_options *options, const struct bl_blend_options *given,
                     size_t *at, struct bl_error *e)
@@ -607,6 +660,8 @@ int bl_mixture_make(struct bl_mixture *m, const int64_t *length, size_t count, c
     *at = sources;
     m->stream = calloc(sources, sizeof *m->stream);
     int code = m->stream ? bl_plan_T(&m->options.T, length, count, options, e) : bl_error_memory(e);
+    if (!code && options->together)
+        code = mixture_link(m, e);
     for (size_t s = 0; s < sources; s++)
         sum += source[s].weight;
     for (size_t s = 0; s < sources && !code; s++) {
@@ -632,6 +687,9 @@ void bl_mixture_free(struct bl_mixture *m)
         free(m->stream[s].row);
     free(m->stream);
     free(m->item);
+    free(m->bundle);
+    free(m->next);
+    free(m->follows);
     bl_partitions_free(&m->taken);
     *m = (struct bl_mixture){0};
 }

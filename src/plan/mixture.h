@@ -97,13 +97,16 @@ struct bl_mixture {
         double share;      /* of the steps of an epoch: weight / sum of the weights */
         int64_t steps;     /* sum of the lengths of its sequences */
         int64_t taken;     /* steps that all epochs so far have taken */
-        uint32_t *row;     /* [rows] the sequences of the present pass, in order; owned */
+        uint32_t *row;     /* [rows] the sequences of the present pass, in order, of bundles the first ones; owned */
         size_t rows, next; /* next: the index in row[] of the next sequence */
         int64_t passes;
     } * stream; /* [sources] */
     /* The sequences that the present epoch has drawn; one may be there several times. */
-    size_t items, capacity;
+    size_t items, capacity, bundle_capacity;
     uint32_t *item;
+    uint32_t *bundle;           /* [items] the first item of its bundle, or BL_ALONE; NULL without --together */
+    uint32_t *next;             /* [count] the next sequence of the same bundle, or BL_ALONE; NULL without --together */
+    uint8_t *follows;           /* [count] the sequence is not the first one of its bundle; NULL without --together */
     struct bl_partitions taken; /* partitions of the epochs so far */
     bool is_repeated;           /* in the last epoch, sequences share blocks as in an earlier one */
 };

@@ -253,6 +253,30 @@ static int capacities_find(struct bl_view_job *job, struct bl_error *e)
     return code;
 }
 
+/* Numbers the bundles of each source on their own: equal values of two sources are different bundles. The number is the
+ * first row of the bundle. BL_EFAIL: out of memory. */
+static int bundles_number(struct bl_view_job *job, struct bl_error *e)
+{
+    const struct bl_sequences *t = &job->table;
+    int64_t *first = malloc((t->count + 1) * sizeof *first); /* by bundle: its first row in the latest source with it */
+    if (!first)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < t->count; i++)
+        first[i] = -1;
+    for (int s = 0; s < job->request->count; s++) {
+        for (int64_t row = job->first_row[s]; row < job->first_row[s + 1]; row++) {
+            uint32_t bundle = t->together[row];
+            if (bundle == BL_ALONE)
+                continue;
+            if (first[bundle] < job->first_row[s])
+                first[bundle] = row;
+            t->together[row] = (uint32_t)first[bundle];
+        }
+    }
+    free(first);
+    return BL_OK;
+}
+
 /* The work of the background task: makes the planner, the blend or the mixture. */
 static int planner_make(void *view_job, struct bl_error *e)
 {
@@ -267,6 +291,8 @@ static int planner_make(void *view_job, struct bl_error *e)
     memcpy(number + numbers, job->own_length, (size_t)job->own.count * sizeof *number);
     bl_plan_columns_set(o, t->group, number);
     o->together = t->together;
+    if (t->together && r->count > 1)
+        BL_TRY(bundles_number(job, e));
     BL_TRY(bl_table_lengths_resolve(t, o, e));
     BL_TRY(bl_table_lengths_check(t, o, e));
     BL_TRY(capacities_find(job, e));
