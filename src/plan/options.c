@@ -366,7 +366,7 @@ const struct bl_option bl_plan_option_table[] = {
     BL_OPTION_STRING("together", struct bl_plan_options, together_column, BL_AFFECTS_PLAN,
                      "sequences with the same value in this column of the table share a block, next to each other in "
                      "the order of the table; a sequence without a value is alone",
-                     .placeholder = "COLUMN", .only = "strategy=block"),
+                     .placeholder = "COLUMN", .only = "strategy=block", .unlisted = true),
     BL_OPTION_CUSTOM("capacity", &capacity, struct bl_plan_columns, struct bl_plan_options, capacity, BL_AFFECTS_PLAN,
                      "the most steps that a block has of a field with steps of its own; auto: as few as need no more "
                      "blocks; may be given again, for another field",
