@@ -177,13 +177,14 @@ static const struct bl_option table[] = {
 };
 
 /* Makes row i of the table for one T: a plan by the i-th pair of a strategy and a fill. `given` are the options with
- * all columns set. A pair that cannot respect the maxima of columns has no row. */
+ * all columns set. A pair that cannot respect the maxima of columns, or of the sequences of bundles, has no row. */
 static int compare_make_row(const struct comparing *c, const struct bl_plan_options *given, int i,
                             struct bl_plan_info_set *set, struct bl_plan_info *rows, struct bl_error *e)
 {
     struct bl_plan_options options = *given;
     bl_compare_row_set(i, &options);
-    if ((options.max_column.count && options.fill != BL_FILL_OPTIMAL) ||
+    bool is_limited = options.max_column.count || (options.together && options.max_sequences);
+    if ((is_limited && options.fill != BL_FILL_OPTIMAL) ||
         (options.capacity.count && options.strategy != BL_STRATEGY_BLOCK))
         return BL_OK;
     struct bl_plan_info *row = &rows[set->rows++];
