@@ -40,6 +40,7 @@ WAYS = {
                 "--batch-size", "5", *SHARDS),
     "groups": (*TEXT, "-T", "64", "--group-by", "url", "--world-size", "2"),
     "columns": (*TEXT[:-1], "url,pictures:number", "-T", "64", "--max-column", "pictures=5", "--max-column", "length=60", "--group-by", "url"),
+    "together": (*TEXT[:-1], "pair", "-T", "128", "--together", "pair"),
     "empty": (*TEXT, "-T", "64", "--remainder", "pad", "--world-size", "7", "--batch-size", "5", "--pad-id", "9"),
     "joined": ("-c", "joined.yaml", "-T", "48", "--oversize", "split"),
     "joined-zstd": ("-c", "joined.yaml", "-T", "48", "--oversize", "split", "--compress", "zstd", *SHARDS),
@@ -58,7 +59,7 @@ def write_text(folder, random, documents):
     with open(os.path.join(folder, "a.jsonl"), "w") as file:
         for i in range(documents):
             text = "".join(map(chr, random.integers(33, 126, random.integers(1, 60))))
-            file.write(json.dumps({"text": text, "url": f"site\t{i % 3}", "pictures": i % 5}) + "\n")
+            file.write(json.dumps({"text": text, "url": f"site\t{i % 3}", "pictures": i % 5, "pair": str(i // 2) if i % 7 else ""}) + "\n")
 
 
 def write_arrays(directory, random, arrays):

@@ -192,6 +192,23 @@ class Epochs(Sample):
         window = dataset.epoch(1, window=len(dataset))
         self.assertTrue(any(list(window[i]["sequence"]) != list(dataset[i]["sequence"]) for i in range(len(dataset))))
 
+    def test_bundles(self):
+        """The sequences of a bundle share a block, next to each other in the order of the table, in plans and in windows."""
+        dataset = bload.open(self.planned("together"))
+        pair = dataset.sequences["pair"]
+        bundles = {}
+        for row, value in enumerate(pair):
+            bundles.setdefault(value or row, []).append(row)
+        several = [rows for rows in bundles.values() if len(rows) > 1]
+        self.assertGreater(len(several), 3)
+        for epoch in epochs_of(dataset):
+            blocks = [block["sequence"][:int(block["num_sequences"])].tolist() for block in epoch]
+            for rows in several:
+                block = next(block for block in blocks if rows[0] in block)
+                self.assertEqual(block[block.index(rows[0]):][:len(rows)], rows)
+        orders = {tuple(block["sequence"].tolist()) for epoch in range(1, 4) for block in dataset.epoch(epoch, window=len(dataset))}
+        self.assertGreater(len(orders), len(dataset))
+
     def test_known(self):
         """Windows are drawn the same for ever: an epoch that was begun can be gone on with."""
         from bload._core.epochs import hash_numbers

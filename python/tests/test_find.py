@@ -15,7 +15,7 @@ from sample import Sample
 
 STATES = 20  # of each of the ten datasets and views
 EPOCHS = 2
-WAYS = "plain", "shards", "split", "overlap", "store", "aligned", "columns", "empty", "failed-plain"
+WAYS = "plain", "shards", "split", "overlap", "store", "aligned", "columns", "together", "empty", "failed-plain"
 VIEWS = {"view": ("plain", "split"), "view-of-groups": ("groups",)}
 
 
