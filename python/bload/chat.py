@@ -63,7 +63,7 @@ def output(line: Line, keep: List[str], chat: Chat, tokens: Tokens) -> str:
     out: Dict[str, Any] = {"id": name}
     out.update((key, chat.keys[key]) for key in keep if key in chat.keys)
     if chat.pair:
-        out.update(id=f"{name}/{chat.pair}", pair=str(name), side=chat.pair)
+        out.update(id=f"{name}/{chat.pair}", pair=str(name), side=chat.pair, chosen=int(chat.pair == "chosen"))
     elif tokens.turn >= 0:
         out.update(id=f"{name}/{tokens.turn}")
     out.update(input_ids=tokens.ids, loss_mask=tokens.mask)
@@ -79,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     add("--model", required=True, metavar="DIR", help="a folder with tokenizer.json, tokenizer_config.json and a chat template")
     add("--turns", choices=["together", "each"], default="together",
         help="a sequence for each chat, or for each turn of the assistant with what the template shows before it [together]")
-    add("--pairs", action="store_true", help="rows have chosen and rejected: two sequences each, with pair and side")
+    add("--pairs", action="store_true", help="rows have chosen and rejected: two sequences each, with pair, side and chosen")
     add_choices(add, ["parse", "split", "refuse"])
     add("--workers", type=at_least_one, default=len(os.sched_getaffinity(0)), metavar="N", help="processes [as many as processors]")
     add_limits(add)

@@ -36,7 +36,7 @@ from ._core.packed import (
 from ._core.towers import gemma3, llava, qwen_audio, qwen_vl, tiles
 
 __all__ = ["attribute", "context_parallel", "ctc", "flash_attention", "gemma3", "grain", "hugging_face", "llava", "maxtext", "megatron",
-           "numbered_mask", "padded", "qwen_audio", "qwen_vl", "reset_table", "tiles", "torchtune", "trl"]
+           "numbered_mask", "padded", "pairs", "qwen_audio", "qwen_vl", "reset_table", "tiles", "torchtune", "trl"]
 
 
 # --- the contracts ------------------------------------------------------------------------------------------------
@@ -201,6 +201,87 @@ def attribute(batch: Batch, name: str, *, per: str = "sequence", field: Optional
         packed = pack(batch, field)
         return packed.spread(values[packed.owner], values.dtype.type)
     return values if len(values) else np.zeros(1, values.dtype)
+
+
+def pair_slots(batch: Batch, chosen: str, pair: Optional[str]) -> np.ndarray:
+    """Return for each whole pair of a batch the slots of its chosen and its rejected sequence, counted through all blocks, I64 [p, 2].
+
+    Raises Error if neighbouring sequences are no pair. A pair of which a sequence failed while packing is left out.
+    """
+    lengths, flags = np.atleast_2d(batch["length"]), np.atleast_2d(batch[chosen])
+    numbers = np.atleast_2d(batch[pair]) if pair else np.zeros_like(flags)
+    found = []
+    for b, used in enumerate(np.atleast_1d(batch["num_sequences"])):
+        if used % 2:
+            raise Error(f"block {b} of the batch has {used} sequences, which are no pairs: pack them with --together")
+        for slot in range(0, int(used), 2):
+            if not lengths[b, slot:slot + 2].all():
+                continue
+            first, second = flags[b, slot:slot + 2]
+            if not (numbers[b, slot] == numbers[b, slot + 1] and ((first, second) == (1, 0) or (pair and (first, second) == (0, 1)))):
+                raise Error(f"block {b} of the batch: sequences {slot} and {slot + 1} are no pair of a chosen and a rejected one: pack them "
+                            f"with --together; \"{chosen}\" is {first:g} and {second:g}")
+            at = b * lengths.shape[1] + slot
+            found.append((at, at + 1) if first else (at + 1, at))
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+@contract
+def pairs(batch: Batch, chosen: str = "chosen", field: str = "tokens", labels: Optional[str] = None, separator: int = IGNORED, *,
+          loss_mask: Optional[str] = None, pair: Optional[str] = None, mask: Optional[str] = None, config: Any = None,
+          max_mask_bytes: int = 1 << 30) -> Dict[str, Any]:
+    """Return the arguments of `model(**result)` as `hugging_face` does, and which sequences are the pairs of a preference, for DPO.
+
+    The dataset must be packed with --together, so that the chosen and the rejected answer to a prompt are neighbours in a block:
+
+        arguments = bload.contracts.pairs(batch, loss_mask="loss_mask")
+        pairs = arguments.pop("pairs")
+        learned = arguments["labels"][0, 1:] != -100
+        def log_probs(model):                                               # of each sequence, [n]
+            each = model(**arguments).logits[0, :-1].log_softmax(-1)
+            each = each.gather(1, arguments["input_ids"][0, 1:, None])[:, 0] * learned
+            sums = each.new_zeros(len(arguments["cu_seq_lens_q"]) - 1)
+            return sums.index_add(0, arguments["seq_idx"][0, 1:], each)
+        with torch.no_grad():
+            reference_log_probs = log_probs(reference)
+        chosen, rejected = (log_probs(model) - reference_log_probs)[pairs].unbind(1)
+        loss = -torch.nn.functional.logsigmoid(beta * (chosen - rejected)).mean()
+
+    Parameters
+    ----------
+    batch : dict
+        Collated blocks, or one block; see the module.
+    chosen : str
+        An attribute of the sequences: 1 for a chosen one, 0 for a rejected one.
+    field, labels, loss_mask : str
+        Fields of the batch; see the module.
+    separator : int
+        The first label of each sequence.
+    pair : str, optional
+        An attribute with the same number for both sequences of a pair, which is compared. Without it the chosen sequence must come first, as
+        `bload.chat --pairs` writes it.
+    mask, config, max_mask_bytes : optional
+        As in hugging_face.
+
+    Returns
+    -------
+    dict
+        The entries of hugging_face, and pairs I64 [p, 2]: the numbers of the chosen and of the rejected sequence, in the order of
+        cu_seq_lens_q. A pair of which a sequence failed while packing is not among them.
+
+    Raises
+    ------
+    bload.Error
+        Neighbouring sequences are no pair.
+    bload.OptionError
+        As by hugging_face.
+    """
+    places_of(batch, chosen)
+    if pair:
+        places_of(batch, pair)
+    number = np.cumsum(np.atleast_2d(batch["length"]).reshape(-1) > 0) - 1
+    arguments = hugging_face(batch, field, labels, separator, loss_mask=loss_mask, mask=mask, config=config, max_mask_bytes=max_mask_bytes)
+    return {**arguments, "pairs": number[pair_slots(batch, chosen, pair)].astype(np.int64)}
 
 
 @contract

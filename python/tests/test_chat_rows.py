@@ -279,9 +279,9 @@ class Files(Runs):
         """Pairs, turns, and reasons with their counts."""
         name = self.write("p.jsonl", [{"id": 7, "prompt": "q", "chosen": "a", "rejected": "b"}, messages(ANSWER)])
         out, err = self.chat("--model", self.folder, "--pairs", name, status=3)
-        self.assertEqual([(row["id"], row["pair"], row["side"]) for row in map(json.loads, out.splitlines())],
-                         [("7/chosen", "7", "chosen"), ("7/rejected", "7", "rejected")])
-        self.packed(out, "pairs", "--keep", "pair,side", "--field", "loss_mask=loss_mask:u8")
+        self.assertEqual([(row["id"], row["pair"], row["side"], row["chosen"]) for row in map(json.loads, out.splitlines())],
+                         [("7/chosen", "7", "chosen", 1), ("7/rejected", "7", "rejected", 0)])
+        self.packed(out, "pairs", "--keep", "pair,side,chosen:number", "--together", "pair", "--field", "loss_mask=loss_mask:u8")
         self.assertIn("1 skipped: no preference\n", err)
         self.assertRegex(err, r"chats: 1 in 2 sequences; tokens: \d+, of which \d+ \(\d+\.\d %\) are trained on; skipped: 1")
         name = self.write("e.jsonl", [{"id": "x", **chats.LONG}])

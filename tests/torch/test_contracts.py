@@ -213,6 +213,18 @@ class Documented(unittest.TestCase):
 CONSUMERS = ("flash_attention", "hugging_face", "padded", "trl", "numbered_mask", "torchtune", "megatron", "grain", "maxtext", "reset_table")
 
 
+def preferences():
+    """Two blocks of pairs, of which a sequence of the second failed; token t of the sequence s is 100 * s + t."""
+    given = batch()
+    given["num_sequences"] = np.array([2, 2], np.int32)
+    given["length"] = np.array([[3, 4, 0, 0], [5, 0, 0, 0]], np.int32)
+    given["cu_seqlens"] = np.array([[0, 3, 7, 7, 7], [0, 5, 7, 7, 7]], np.int32)
+    given["sequence"] = np.array([[0, 1, -1, -1], [2, -1, -1, -1]])
+    given["tokens"] = given["tokens"][:2]
+    given["ids"] = given["ids"][:2]
+    return {**given, "chosen": np.array([[1, 0, 0, 0], [1, 0, 0, 0]]), "pair": np.array([[7, 7, 0, 0], [8, 0, 0, 0]])}
+
+
 def as_plain(value):
     if isinstance(value, dict):
         return {name: as_plain(one) for name, one in value.items()}
@@ -224,11 +236,31 @@ def as_plain(value):
 class Everywhere(unittest.TestCase):
     """What holds for every consumer."""
 
+    def test_pairs(self):
+        """The arguments are those of hugging_face, and a pair of which a sequence failed is left out."""
+        given = preferences()
+        got = contracts.pairs(given)
+        self.assertEqual(got["pairs"].tolist(), [[0, 1]])
+        self.assertEqual(as_plain({name: value for name, value in got.items() if name != "pairs"}), as_plain(contracts.hugging_face(given)))
+        self.assertEqual(contracts.pairs(given, pair="pair")["pairs"].tolist(), [[0, 1]])
+        tensors = {name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
+        self.assertEqual(contracts.pairs(tensors)["pairs"].tolist(), [[0, 1]])
+        given["chosen"][0] = [0, 1, 0, 0]
+        self.assertEqual(contracts.pairs(given, pair="pair")["pairs"].tolist(), [[1, 0]])
+        self.assertRaisesRegex(bload.Error, "block 0 of the batch: sequences 0 and 1 are no pair", contracts.pairs, given)
+        given["pair"][0, 1] = 9
+        self.assertRaisesRegex(bload.Error, "block 0 of the batch: sequences 0 and 1 are no pair", contracts.pairs, given, pair="pair")
+        given["num_sequences"] = np.array([1, 2])
+        self.assertRaisesRegex(bload.Error, "block 0 of the batch has 1 sequences, which are no pairs", contracts.pairs, given)
+        self.assertRaisesRegex(bload.Error, "no_such", contracts.pairs, given, chosen="no_such")
+        empty = {name: value[:1] * 0 if isinstance(value, np.ndarray) else value for name, value in preferences().items()}
+        self.assertEqual(contracts.pairs(empty)["pairs"].shape, (0, 2))
+
     def test_no_consumer_is_forgotten(self):
         marked = {name for name, value in vars(contracts).items() if hasattr(value, "__wrapped__")}
         # A number of each sequence has no consumer's own form. The others have tests of their own: test_own.py, test_multimodal.py and
         # test_context.py of python/tests.
-        self.assertEqual(marked - {"attribute", "ctc", "gemma3", "llava", "qwen_audio", "qwen_vl", "tiles", "context_parallel"},
+        self.assertEqual(marked - {"attribute", "ctc", "pairs", "gemma3", "llava", "qwen_audio", "qwen_vl", "tiles", "context_parallel"},
                          set(CONSUMERS))
 
     def test_tensors_give_tensors(self):
