@@ -1,5 +1,6 @@
 """The examples of docs/training.md run as they are written, each section by itself; without the framework it is for it is skipped."""
 import importlib.util
+import json
 import os
 import re
 
@@ -12,6 +13,7 @@ from harness import each
 DOCUMENT = os.path.join(tool.ROOT, "docs/training.md")
 LENGTHS = (15, 5, 10) * 4 + (5, 10, 5, 10, 10)  # of multiples of five, eight blocks of 24 steps are not filled
 TEXTS = {"transformers"}  # sections for a dataset of text
+PAIRS = {"preferences"}  # for one of pairs
 
 
 def sections():
@@ -42,6 +44,16 @@ class Training(tool.Tool):
             own.pack(f"{form}/dataset", own.path(form, "source"), *options, "-T", 24, "--world-size", 2, "--batch-size", 2)
             own.bload("plan", "-q", "--dataset", own.path(form, "dataset"), "--epochs", 3)
 
+        os.makedirs(own.path("pairs"))
+        with open(own.path("pairs/pairs.jsonl"), "w") as file:
+            for i in range(40):
+                for k in range(2):
+                    tokens = random.integers(1, 256, 4 + (i * 7 + k) % 12).tolist()
+                    mask = [0, 0, 0, *[1] * (len(tokens) - 3)]
+                    file.write(json.dumps({"ids": tokens, "loss_mask": mask, "pair": str(i), "chosen": 1 - k}) + "\n")
+        own.pack("pairs/preferences", own.path("pairs/pairs.jsonl"), "--key", "ids", "--field", "loss_mask=loss_mask:u8", "-T", 48,
+                 "--keep", "pair,chosen:number", "--together", "pair", "--world-size", 2, "--batch-size", 2)
+
     def execute(self, title, code):
         """Runs the code of a section; its names, and the batches that it trained on."""
         for package in sorted(set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE))):
@@ -53,7 +65,7 @@ class Training(tool.Tool):
         names = {"train": batches.append, "__name__": title}
         if re.search(r"\bmodel\b", code) and not re.search(r"^model = ", code, re.MULTILINE):
             names["model"] = small_model()
-        os.chdir(self.path("text" if title in TEXTS else "frames"))
+        os.chdir(self.path("pairs" if title in PAIRS else "text" if title in TEXTS else "frames"))
         try:
             exec(compile(code, f"{DOCUMENT}, {title}", "exec"), names)
         finally:
