@@ -110,18 +110,15 @@ static int plot_read_row(struct plot *p, size_t sequence, bool *found, struct bl
 static int plot_append_group(struct plot *p, size_t b, struct bl_error *e)
 {
     const struct bl_plan *plan = p->what->plan;
-    const char *column = p->what->group_by, *known;
+    const char *column = p->what->group_by;
     bool found = false;
     if (!column || plan->block_ptr[b] == plan->block_ptr[b + 1])
         return BL_OK;
     BL_TRY(plot_read_row(p, plan->sequence[plan->block_ptr[b]], &found, e));
     if (!found)
         return BL_OK;
-    known = bl_row_reader_field(&p->row, column);
     bl_buffer_clear(&p->group);
-    if (known)
-        bl_buffer_text(&p->group, known);
-    else if (!bl_row_get_value(&p->row.row, column, &p->group))
+    if (!bl_row_reader_value(&p->row, column, &p->group))
         return BL_OK;
     BL_TRY(bl_buffer_check(&p->group, e));
     bl_buffer_text(&p->out, "; ");

@@ -438,6 +438,41 @@ void bl_bundles_free(struct bl_bundles *b)
     *b = (struct bl_bundles){0};
 }
 
+/* --- needs ---------------------------------------------------------------------------------------------------- */
+
+/* Sets what bundles need, of a column or, with of NULL, of the limit on sequences. */
+static int need_bundle(struct bl_need *n, const struct bl_bundles *b, const int32_t *of, struct bl_error *e)
+{
+    int64_t largest = 1;
+    n->of = calloc(b->count + 1, sizeof *n->of);
+    if (!n->of)
+        return bl_error_memory(e);
+    for (size_t i = 0; i < b->count; i++) {
+        int64_t size = (int64_t)bl_bundle_size(b, i);
+        for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++)
+            n->of[i] += of ? of[b->member[k]] : 1; /* a bundle fits, so the sum is at most n->most */
+        largest = size > largest ? size : largest;
+    }
+    n->rounded *= largest;
+    return BL_OK;
+}
+
+int bl_bundles_need(const struct bl_bundles *bundles, struct bl_needs *needs, int64_t max_sequences, struct bl_error *e)
+{
+    for (int c = 0; c < needs->count; c++) {
+        int32_t *of = needs->each[c].of;
+        int code = need_bundle(&needs->each[c], bundles, of, e);
+        free(of);
+        if (code)
+            return code;
+    }
+    if (max_sequences >= BL_T_MAX)
+        return BL_OK;
+    struct bl_need *sequences = &needs->each[needs->count++];
+    *sequences = (struct bl_need){.most = max_sequences};
+    return need_bundle(sequences, bundles, NULL, e);
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 int bl_bundles_open(const struct bl_bundles *b, struct bl_plan *plan, struct bl_error *e)

@@ -36,6 +36,11 @@ static inline size_t bl_bundle_size(const struct bl_bundles *b, size_t bundle)
     return b->first[bundle + 1] - b->first[bundle];
 }
 
+/* Replaces the needs of pieces by those of bundles of them: sums, and, where a block may have max_sequences pieces, the
+ * number of pieces as a further need (BL_SEQUENCES_MAX: any number). BL_EFAIL: out of memory. */
+int bl_bundles_need(const struct bl_bundles *bundles, struct bl_needs *needs, int64_t max_sequences,
+                    struct bl_error *e);
+
 /* Replaces the bundles in a plan by their members, and sets max_sequences. Does nothing without bundles. BL_EFAIL: out
  * of memory; the caller frees the plan. */
 int bl_bundles_open(const struct bl_bundles *bundles, struct bl_plan *plan, struct bl_error *e);

@@ -29,11 +29,6 @@ struct bl_needs {
  * more than the maximum. BL_EFAIL: out of memory. */
 int bl_needs_make(struct bl_needs *needs, const struct bl_pieces *pieces, const int64_t *length,
                   const struct bl_plan_columns *columns, struct bl_error *e);
-/* Replaces the needs of pieces by those of bundles of them: sums, and, where a block may have max_sequences pieces, the
- * number of pieces as a further need (BL_SEQUENCES_MAX: any number). BL_EFAIL: out of memory. */
-struct bl_bundles; /* plan/bundles.h */
-int bl_needs_bundle(struct bl_needs *needs, const struct bl_bundles *bundles, int64_t max_sequences,
-                    struct bl_error *e);
 void bl_needs_free(struct bl_needs *needs);
 
 /* Sets *by_column to the same pieces with what they need of a column in the place of their lengths, so that the

@@ -206,7 +206,7 @@ static int planner_bundle(struct bl_planner *p, struct bl_error *e)
         return planner_check_pieces(p, e);
     p->counts.bundles = p->bundles.given;
     p->counts.bundles_split = p->bundles.split;
-    BL_TRY(bl_needs_bundle(&p->needs, &p->bundles, p->options.max_sequences, e));
+    BL_TRY(bl_bundles_need(&p->bundles, &p->needs, p->options.max_sequences, e));
     return bl_cost_bundle(&p->cost, &p->bundles, &p->pieces, e);
 }
 

@@ -93,15 +93,6 @@ static int table_lengths_check_columns(const struct bl_sequences *t, const struc
     return code;
 }
 
-/* Appends the value of a column of a row. Returns false if the row has no such value. */
-static bool table_get_value(const struct bl_row_reader *text, const char *column, struct bl_buffer *out)
-{
-    const char *known = bl_row_reader_field(text, column);
-    if (known)
-        bl_buffer_text(out, known);
-    return (known || bl_row_get_value(&text->row, column, out)) && !out->failed;
-}
-
 /* Checks that each bundle fits into a block, where --oversize neither splits nor drops it. */
 static int table_lengths_check_bundles(const struct bl_sequences *t, const struct bl_plan_options *o,
                                        struct bl_error *e)
@@ -114,7 +105,7 @@ static int table_lengths_check_bundles(const struct bl_sequences *t, const struc
         return BL_OK;
     int code = bl_bundles_find_over(&over, t->length, t->count, o, e);
     if (!code && over.count && bl_row_reader_read(t, over.first, &text, &unread) == BL_OK &&
-        table_get_value(&text, o->together_column, &value))
+        bl_row_reader_value(&text, o->together_column, &value))
         code = bl_error_set(e, BL_EFAIL,
                             "%s \"%s\" has %.15g %s in %zu sequences, from %s (sequence %zu) on, more than %.15g (too "
                             "long: %zu): use a larger T, or --oversize split or drop",

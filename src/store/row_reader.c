@@ -204,6 +204,14 @@ const char *bl_row_reader_field(const struct bl_row_reader *text, const char *na
     return at >= 0 ? text->field[at] : NULL;
 }
 
+bool bl_row_reader_value(const struct bl_row_reader *text, const char *name, struct bl_buffer *out)
+{
+    const char *known = bl_row_reader_field(text, name);
+    if (known)
+        bl_buffer_text(out, known);
+    return known || bl_row_get_value(&text->row, name, out);
+}
+
 /* Appends a text with escapes, and the tab after it. */
 static void row_append_field(struct bl_buffer *out, const char *text)
 {

@@ -98,6 +98,9 @@ void bl_row_reader_free(struct bl_row_reader *text);
  * the column, or the file lacks it. */
 const char *bl_row_reader_field(const struct bl_row_reader *text, const char *name);
 
+/* Appends the row's value in a column, known or not. Returns false if the file lacks it, or an escape is invalid. */
+bool bl_row_reader_value(const struct bl_row_reader *text, const char *name, struct bl_buffer *out);
+
 /* Appends a row as a line, with its newline. */
 void bl_row_format(const struct bl_row *row, struct bl_buffer *out);
 

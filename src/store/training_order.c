@@ -153,13 +153,10 @@ struct window_columns {
 };
 
 /* Appends the value of a column of a row. */
-static int window_append_value(const struct window_columns *w, const struct bl_dataset *dataset,
-                               const struct bl_row *row, const char *name, struct bl_buffer *out, struct bl_error *e)
+static int window_append_value(const struct window_columns *w, const struct bl_dataset *dataset, const char *name,
+                               struct bl_buffer *out, struct bl_error *e)
 {
-    const char *value = bl_row_reader_field(&dataset->row, name);
-    if (value)
-        bl_buffer_text(out, value);
-    else if (!bl_row_get_value(row, name, out))
+    if (!bl_row_reader_value(&dataset->row, name, out))
         return bl_error_set(e, BL_EDATA, "%s has no column \"%s\", which its windows need", w->view->dir, name);
     return bl_buffer_check(out, e);
 }
@@ -177,11 +174,11 @@ static int window_find_group(struct window_columns *w, int64_t number, uint32_t 
     bl_buffer_clear(&w->key);
     bl_buffer_clear(&w->bundle);
     for (size_t at = 0; at < w->names.size; at += strlen(w->names.data + at) + 1) {
-        BL_TRY(window_append_value(w, dataset, row, w->names.data + at, &w->key, e));
+        BL_TRY(window_append_value(w, dataset, w->names.data + at, &w->key, e));
         bl_buffer_byte(&w->key, '\t');
     }
     if (bundle) {
-        BL_TRY(window_append_value(w, dataset, row, w->together, &w->bundle, e));
+        BL_TRY(window_append_value(w, dataset, w->together, &w->bundle, e));
         *bundle = BL_ALONE;
         if (w->bundle.size) {
             bl_buffer_printf(&w->key, "%" PRId64, number);
