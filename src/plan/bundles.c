@@ -485,12 +485,13 @@ int bl_bundles_open(const struct bl_bundles *b, struct bl_plan *plan, struct bl_
     uint32_t *piece = malloc((pieces + 1) * sizeof *piece);
     if (!piece)
         return bl_error_memory(e);
-    plan->max_sequences = 0;
+    plan->max_sequences = plan->bundle_pairs = 0;
     for (size_t k = 0; k < plan->blocks; k++) {
         size_t begin = (size_t)plan->block_ptr[k], end = (size_t)plan->block_ptr[k + 1], first = next;
         for (size_t i = begin; i < end; i++) {
             size_t size = bl_bundle_size(b, plan->sequence[i]);
             memcpy(piece + next, b->member + b->first[plan->sequence[i]], size * sizeof *piece);
+            plan->bundle_pairs += (int64_t)(size * (size - 1) / 2);
             next += size;
         }
         plan->block_ptr[k] = (int64_t)first;

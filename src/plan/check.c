@@ -389,9 +389,11 @@ struct bundle_seen {
 };
 
 /* Counts the runs of each bundle, and checks that their pieces have the order of the sequences. */
-static int bundles_check_runs(const struct bl_plan *plan, const uint32_t *together, struct bundle_seen *seen,
+static int bundles_check_runs(struct bl_plan *plan, const uint32_t *together, struct bundle_seen *seen,
                               struct bl_error *e)
 {
+    int64_t size = 0; /* of the present run */
+    plan->bundle_pairs = 0;
     for (size_t b = 0; b < plan->blocks; b++)
         for (int64_t p = plan->block_ptr[b]; p < plan->block_ptr[b + 1]; p++) {
             uint32_t sequence = plan->sequence[p], bundle = together[sequence];
@@ -404,6 +406,8 @@ static int bundles_check_runs(const struct bl_plan *plan, const uint32_t *togeth
                                     "block %zu: sequence %u of a bundle lies behind %u, which follows it in the table",
                                     b, (unsigned)sequence, (unsigned)before);
             seen[bundle].runs += !continues;
+            size = continues ? size + 1 : 1;
+            plan->bundle_pairs += size - 1;
         }
     return BL_OK;
 }

@@ -345,6 +345,7 @@ static int blend_count(const struct bl_blend *b, struct bl_plan *plan, struct bl
     for (size_t s = 0; s < b->sources; s++) {
         plan->bundles += b->stream[s].planner.counts.bundles;
         plan->bundles_split += b->stream[s].planner.counts.bundles_split;
+        plan->bundle_pairs += b->stream[s].pass.bundle_pairs;
     }
     for (size_t s = 0; s < b->sources && !weighted; s++)
         bound += b->stream[s].pass.lower_bound;

@@ -84,6 +84,14 @@ struct bl_pair_repeat {
 /* Returns the number of pairs that share a block. */
 uint64_t bl_pair_repeat_count_pairs(const struct bl_plan *plan);
 
+/* Leaves out the pairs that share a block in both plans because they must: those of bundles. */
+static inline void bl_pair_repeat_leave_out(struct bl_pair_repeat *pair_repeat, int64_t bundle_pairs)
+{
+    uint64_t pairs = (uint64_t)bundle_pairs < pair_repeat->again ? (uint64_t)bundle_pairs : pair_repeat->again;
+    pair_repeat->pairs -= pairs;
+    pair_repeat->again -= pairs;
+}
+
 /* Returns the pair repeat rate, 0 to 1; 0 without pairs. */
 static inline double bl_pair_repeat_share(const struct bl_pair_repeat *pair_repeat)
 {

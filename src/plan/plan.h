@@ -190,6 +190,7 @@ struct bl_plan {
     int64_t max_sequences; /* S: most pieces in a block */
     int64_t bundles;       /* placed values of `together` that several sequences have */
     int64_t bundles_split; /* of these, those that do not fit into a block and are in several */
+    int64_t bundle_pairs;  /* pairs of pieces of one bundle that share a block */
     struct bl_plan_own own;
     struct bl_plan_balance balance;
     struct bl_plan_filled {
@@ -281,9 +282,9 @@ static inline int64_t bl_plan_next_start(const struct bl_plan *plan, int64_t sta
 int bl_plan_check(struct bl_plan *plan, const int64_t *length, size_t count, struct bl_error *e);
 
 /* Checks that a checked plan keeps bundles: the pieces of a bundle lie next to each other in one block, in the order of
- * the sequences; a bundle that does not fit may be in several blocks with BL_OVERSIZE_SPLIT. Sets bundles and
- * bundles_split. options: together, whose numbers are below count, oversize, max_sequences and max_column with its
- * values. BL_EFAIL names the sequence. */
+ * the sequences; a bundle that does not fit may be in several blocks with BL_OVERSIZE_SPLIT. Sets bundles,
+ * bundles_split and bundle_pairs. options: together, whose numbers are below count, oversize, max_sequences and
+ * max_column with its values. BL_EFAIL names the sequence. */
 int bl_plan_check_bundles(struct bl_plan *plan, const int64_t *length, size_t count,
                           const struct bl_plan_options *options, struct bl_error *e);
 

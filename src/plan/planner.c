@@ -638,11 +638,6 @@ int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool
         plan->filled[c].mean = sum / ((double)need->most * (double)plan->blocks);
         plan->filled[c].highest = highest / (double)need->most;
     }
-    p->within = 0;
-    for (size_t i = 0; p->bundles.count && i < plan->pieces; i++) {
-        uint64_t size = bl_bundle_size(&p->bundles, plan->sequence[i]);
-        p->within += size * (size - 1) / 2;
-    }
     code = bl_bundles_open(&p->bundles, plan, e);
     if (!code)
         code = plan_name_sequences(plan, p->bundles.count ? &p->bundles.pieces : &p->pieces, e);
@@ -663,14 +658,12 @@ int bl_planner_measure_pair_repeat(struct bl_planner *p, const struct bl_plan *p
     *pair_repeat = (struct bl_pair_repeat){.is_measured = true};
     if (!bl_pair_repeat_count_pairs(plan))
         return BL_OK;
-    uint64_t within = p->within; /* pairs that --together keeps in one block are not repeated by chance */
     int code = bl_planner_draw(p, p->seed + 1, 0, true, &other, e); /* unsigned: 0 follows the largest seed */
     if (!code)
         code = bl_pair_repeat_measure(pair_repeat, plan, &other, p->count, e);
-    within = within < p->within ? within : p->within; /* --remainder drop leaves out others */
-    within = within < pair_repeat->again ? within : pair_repeat->again;
-    pair_repeat->pairs -= within;
-    pair_repeat->again -= within;
+    if (!code) /* --remainder drop may leave out others */
+        bl_pair_repeat_leave_out(pair_repeat,
+                                 plan->bundle_pairs < other.bundle_pairs ? plan->bundle_pairs : other.bundle_pairs);
     bl_plan_free(&other);
     return code;
 }

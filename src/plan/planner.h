@@ -33,7 +33,6 @@ struct bl_planner {
     uint64_t seed;
     size_t removed;     /* blocks that --remainder drop removed */
     uint64_t partition; /* hash of its partition */
-    uint64_t within;    /* pairs of pieces that share a bundle, and so a block */
     bool is_repeated;   /* sequences share blocks as in an earlier plan: no other partition into as many was found */
 };
 

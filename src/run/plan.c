@@ -251,6 +251,7 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
         }
         p->plan_info.bundles = p->plan.bundles;
         p->plan_info.bundles_split = p->plan.bundles_split;
+        p->plan_info.bundle_pairs = p->plan.bundle_pairs;
     }
     const struct bl_plan_info *w = &p->plan_info;
     BL_TRY(bl_plan_options_check_cp(&(struct bl_plan_options){.cp = w->cp, .align = p->plan.align}, p->plan.T, e));

@@ -567,6 +567,8 @@ int bl_epochs_pair_repeat_measure(struct bl_epochs_pair_repeat *pair_repeat, con
             bl_plan_free(&plan);
             if (code)
                 bl_error_prefix(e, "%s/%s", dir, encounter_name(&n, j, name));
+            else if (j > i)
+                bl_pair_repeat_leave_out(&counted, manifest->plan_info.bundle_pairs);
             /* Plan i itself only gives the places. */
             if (code || j == i ||
                 (highest->is_measured && bl_pair_repeat_share(&counted) <= bl_pair_repeat_share(highest)))

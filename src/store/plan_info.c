@@ -188,6 +188,7 @@ void bl_plan_info_make(struct bl_plan_info *plan_info, const struct bl_plan *pla
         .cut = plan->cut,
         .bundles = plan->bundles,
         .bundles_split = plan->bundles_split,
+        .bundle_pairs = plan->bundle_pairs,
         .efficiency = bl_plan_efficiency(plan),
         .lower_bound = plan->lower_bound,
     };
@@ -317,6 +318,7 @@ void bl_plan_info_to_json(const struct bl_plan_info *w, bool is_internal, json_t
         bl_jansson_set(object, "together", json_string(w->together));
         bl_jansson_set(object, "bundles", json_integer(w->bundles));
         bl_jansson_set(object, "bundles_split", json_integer(w->bundles_split));
+        bl_jansson_set(object, "bundle_pairs", json_integer(w->bundle_pairs));
     }
     bl_jansson_set(object, "efficiency", json_real(w->efficiency));
     bl_jansson_set(object, "lower_bound", json_integer(w->lower_bound));
@@ -446,6 +448,7 @@ int bl_plan_info_from_json(struct bl_plan_info *w, const json_t *object, struct 
         snprintf(w->together, sizeof w->together, "%s", together ? together : "");
         BL_TRY(bl_jansson_get_integer(object, "bundles", 0, BL_SEQUENCES_MAX, &w->bundles, e));
         BL_TRY(bl_jansson_get_integer(object, "bundles_split", 0, w->bundles, &w->bundles_split, e));
+        BL_TRY(bl_jansson_get_integer(object, "bundle_pairs", 0, INT64_MAX, &w->bundle_pairs, e));
     }
     /* All values of the balance are written together, so that the first one tells whether there are any. */
     char *balance = (char *)&w->balance;

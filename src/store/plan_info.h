@@ -80,9 +80,9 @@ struct bl_plan_info {
     int64_t cut;              /* sequences */
     char together[BL_PLAN_COLUMN_SIZE]; /* column whose values share a block; "": none; in JSON, as the next two are, if
                                            there is one */
-    int64_t bundles, bundles_split;     /* as in struct bl_plan */
-    double efficiency;                  /* steps of sequences / (blocks * T), 0 to 1 */
-    int64_t lower_bound;                /* blocks; gap and optimal follow from it */
+    int64_t bundles, bundles_split, bundle_pairs; /* as in struct bl_plan */
+    double efficiency;                            /* steps of sequences / (blocks * T), 0 to 1 */
+    int64_t lower_bound;                          /* blocks; gap and optimal follow from it */
     int64_t world_size, batch_size;
     int64_t batches_per_rank;
     int64_t bytes;                     /* of the fields' arrays; in JSON if they are known, and not 0 */

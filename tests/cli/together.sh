@@ -46,7 +46,7 @@ test_bundles_share_a_block() {
     done
     expect 0 bload plan -T 1024 pairs --together pair --report report -o plan.tsv
     awk "BEGIN { exit !($(number report efficiency) >= 0.99 || $(number report gap) == 0) }" || fail 'neither full nor at the bound'
-    is "$(number report bundles) $(number report bundles_split)" '300 0'
+    is "$(number report bundles) $(number report bundles_split) $(number report bundle_pairs)" '300 0 300'
     expect 0 bload plan -q -T 1024 pairs --together pair --epochs 3 -o epoch.tsv
     for k in 1 2 3; do is "$(intact pairs epoch-0000$k.tsv)" 300; done
     given plan.yaml 'T: 1024\ntogether: pair\n' expect 0 bload plan -q -c plan.yaml pairs -o again.tsv

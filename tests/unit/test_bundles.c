@@ -240,6 +240,7 @@ static void assert_bundled(struct bl_plan *plan, const struct bundled *l, const 
     ck_assert_int_eq(before.cut, plan->cut);
     ck_assert_int_eq(before.align_padding, plan->align_padding);
     ck_assert_int_eq(before.max_sequences, plan->max_sequences);
+    ck_assert_int_eq(before.bundle_pairs, plan->bundle_pairs);
     if (o->remainder != BL_REMAINDER_DROP) {
         ck_assert_int_eq(before.bundles, plan->bundles);
         ck_assert_int_eq(before.bundles_split, plan->bundles_split);
