@@ -176,6 +176,24 @@ UNIT_LOOP(small_lists_have_the_fewest_blocks, 300)
     bl_plan_free(&plan);
 }
 
+UNIT_LOOP(a_bundle_is_split_into_the_fewest_blocks, 300)
+{
+    enum { MEMBERS = 8, T = 20 };
+    struct bundled l = {.count = MEMBERS};
+    struct bl_plan plan;
+    struct bl_random random;
+    int64_t filled[MEMBERS + 1];
+    bl_random_seed(&random, (uint64_t)_i, BL_STREAM_BLOCK);
+    for (size_t i = 0; i < l.count; i++)
+        l.length[i] = 1 + (int64_t)bl_random_below(&random, T);
+    struct bl_plan_options o = {
+        .strategy = BL_STRATEGY_BLOCK, .T = T, .oversize = BL_OVERSIZE_SPLIT, .together = l.together};
+    ck_assert_msg(bl_plan_make(&plan, l.length, l.count, &o, &e) == BL_OK, "%s", e.text);
+    ck_assert_uint_eq(plan.blocks, fewest(l.length, l.count, 0, filled, 0, T, l.count));
+    ck_assert_msg(bl_plan_check_bundles(&plan, l.length, l.count, &o, &e) == BL_OK, "%s", e.text);
+    bl_plan_free(&plan);
+}
+
 UNIT_LOOP(pairs_fill_99_percent_or_reach_the_bound, 10)
 {
     enum { PAIRS = 300 };
