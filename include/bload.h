@@ -86,18 +86,20 @@ struct bload_counts {
     int64_t T; /* steps per block */
     int64_t S; /* slots: the most sequences that a block has, and the size of its tables */
     int64_t blocks;
-    int64_t pieces;      /* sequences in blocks, or pieces of sequences that were cut */
-    int64_t sequences;   /* planned sequences */
-    int64_t steps;       /* of all planned sequences */
-    int64_t longest;     /* steps of the longest planned sequence */
-    int64_t padding;     /* steps in all blocks that belong to no sequence */
-    int64_t deleted;     /* steps of planned sequences that are in no block, because an option left them out */
-    int64_t cut;         /* sequences that lie in more than one piece */
-    int64_t lower_bound; /* proven: no plan of these pieces has fewer blocks */
-    double efficiency;   /* share of the steps of all blocks that are not padding */
-    int64_t overlap;     /* steps that a piece with a source_start above 0 repeats from the piece before it */
-    int64_t repeated;    /* steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding */
-    int64_t cp;          /* ranks of context parallelism, for which the plan was made; 0: none */
+    int64_t pieces;        /* sequences in blocks, or pieces of sequences that were cut */
+    int64_t sequences;     /* planned sequences */
+    int64_t steps;         /* of all planned sequences */
+    int64_t longest;       /* steps of the longest planned sequence */
+    int64_t padding;       /* steps in all blocks that belong to no sequence */
+    int64_t deleted;       /* steps of planned sequences that are in no block, because an option left them out */
+    int64_t cut;           /* sequences that lie in more than one piece */
+    int64_t lower_bound;   /* proven: no plan of these pieces has fewer blocks */
+    double efficiency;     /* share of the steps of all blocks that are not padding */
+    int64_t overlap;       /* steps that a piece with a source_start above 0 repeats from the piece before it */
+    int64_t repeated;      /* steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding */
+    int64_t cp;            /* ranks of context parallelism, for which the plan was made; 0: none */
+    int64_t bundles;       /* of sequences that stay together, with several sequences */
+    int64_t bundles_split; /* of these, those that do not fit into a block, and are in several */
 };
 
 /* Returns the counts. The pointer is valid as long as the dataset; bload_dataset_set_epoch changes `pieces`. */
@@ -292,7 +294,7 @@ struct bload_plan_options {
     /* NULL, or a number of the caller. If a signal handler or another thread makes it other than 0, planning ends soon,
      * with BLOAD_ECANCEL. */
     const volatile int *cancel;
-    int64_t cp; /* ranks of context parallelism: as align = 2 * cp, and T must be a multiple; 0: none */
+    int64_t cp;               /* ranks of context parallelism: as align = 2 * cp, and T must be a multiple; 0: none */
     const uint32_t *together; /* [count] sequences with one number share a block, next to each other, and count as one
                                  sequence that is too long if they do not fit; UINT32_MAX: alone; NULL: all are */
 };

@@ -90,6 +90,8 @@ static struct bload_counts dataset_counts(const struct bload_dataset *dataset)
         .overlap = m->plan_info.overlap,
         .repeated = m->plan_info.repeated,
         .cp = m->plan_info.cp,
+        .bundles = m->plan_info.bundles,
+        .bundles_split = m->plan_info.bundles_split,
     };
 }
 
@@ -462,6 +464,8 @@ static void plan_describe(struct bload_plan *plan)
         .efficiency = bl_plan_efficiency(p),
         .overlap = p->overlap,
         .repeated = p->repeated,
+        .bundles = p->bundles,
+        .bundles_split = p->bundles_split,
     };
     plan->imbalance = (struct bload_imbalance){.imbalance = b->lost,
                                                .imbalance_before = b->lost_before,
@@ -549,6 +553,8 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan->plan.deleted = m->plan_info.deleted;
     plan->plan.overlap = m->plan_info.overlap;
     plan->plan.repeated = m->plan_info.repeated;
+    plan->plan.bundles = m->plan_info.bundles;
+    plan->plan.bundles_split = m->plan_info.bundles_split;
     plan->plan.cut = m->plan_info.cut;
     plan->plan.lower_bound = m->plan_info.lower_bound;
     plan->plan.max_sequences = m->format.S;

@@ -33,7 +33,7 @@ class Same(tool.Tool):
             print("id", "length", "kind", "path", "status", "reason", *columns, sep="\t", file=file)
             for i, length in enumerate(lengths):
                 status = ("ok", "") if length else ("skipped", "empty")
-                print(i, length, "array", f"{i}.npy", *status, *(repr(values[i]) for values in columns.values()), sep="\t", file=file)
+                print(i, length, "array", f"{i}.npy", *status, *(values[i] if isinstance(values[i], str) else repr(values[i]) for values in columns.values()), sep="\t", file=file)
         done = subprocess.run([tool.BLOAD, "plan", "-q", table, "--json", "-o", plan, *map(str, options)], capture_output=True, text=True)
         if done.returncode:
             return None, done.stderr, done.returncode
@@ -45,7 +45,7 @@ class Same(tool.Tool):
         count, T = draw.choice((1, 2, 9, 60, 300)), draw.choice((7, 64, 1000))
         lengths = [draw.choice((0, 1, T, draw.randint(1, T), draw.randint(1, T // 2), draw.randint(1, T // 5 + 1))) for _ in range(count)]
         columns = {"a": [draw.randint(0, 5) for _ in lengths], "b": [draw.random() * 3 for _ in lengths], "g": [draw.randint(0, 3) for _ in lengths],
-                   "c": [draw.random() * 10 for _ in lengths]}
+                   "c": [draw.random() * 10 for _ in lengths], "t": [draw.choice(("", "x", *map(str, range(count // 2)))) for _ in lengths]}
         given, words = {}, []
 
         def give(name, value, text=None):
@@ -94,6 +94,8 @@ class Same(tool.Tool):
         if draw.random() < 0.2:
             give("group", columns["g"], "g")
             words[-2] = "--group-by"
+        if draw.random() < 0.2:
+            give("together", columns["t"], "t")
         short = draw.random() < 0.3 and "strategy" not in given
         given_T = draw.choice(("longest", T, T, T, T // 2 if short else T))
         return lengths, given_T, columns, given, [*words, "-T", given_T]
@@ -129,6 +131,22 @@ class Same(tool.Tool):
         for text in "1,1", "+1,.5", "1e3,2.e-5", "0,1":
             table, _, status = self.command([5, 3, 8, 2, 6, 7], {}, "-T", 8, "--world-size", 2, f"--cost={text}")
             self.assertEqual((table, status), (bload.plan([5, 3, 8, 2, 6, 7], 8, world_size=2, cost=text).to_table(), 0), text)
+
+    def test_together(self):
+        """Bundles are values of any type; what has none is alone."""
+        lengths, together = [3, 1, 4, 1, 5, 2, 6], [2, -1, 0, 2, 0, 1, -1]
+        plan = bload.plan(lengths, 9, together=together)
+        self.assertEqual((plan.bundles, plan.bundles_split), (2, 0))
+        where = {sequence: (b, at) for b, block in enumerate(plan) for at, sequence in enumerate(block.sequence.tolist())}
+        for first, second in (0, 3), (2, 4):
+            self.assertEqual(where[second], (where[first][0], where[first][1] + 1))
+        for values in (np.array(together, float), ["cb"[t // 2] if t >= 0 and t % 2 == 0 else "" if t < 0 else "z" for t in together],
+                       [(None, "r", "q")[0 if t < 0 else 1 if t else 2] if t != 1 else 7 for t in together]):
+            self.assertEqual(bload.plan(lengths, 9, together=values).to_table(), plan.to_table())
+        with self.assertRaisesRegex(bload.OptionError, "the bundle of sequence 0 has 9 steps in 2 sequences, more than 8 .*oversize split or drop"):
+            bload.plan([5, 1, 4], 8, together=[1, -1, 1])
+        self.assertEqual(bload.plan([5, 1, 4], 8, together=[1, -1, 1], oversize="split").bundles_split, 1)
+        self.assertRaisesRegex(bload.OptionError, "together has 2 values, and there are 1 lengths", bload.plan, [5], 8, together=[1, 1])
 
     def test_group_values(self):
         """Groups are values of any type: only which are equal counts."""

@@ -505,6 +505,30 @@ int bl_bundles_open(const struct bl_bundles *b, struct bl_plan *plan, struct bl_
     return BL_OK;
 }
 
+/* The check needs numbers below count: that of the first piece of a bundle, whose parts follow each other. */
+int bl_bundles_recount(const struct bl_bundles *b, struct bl_plan *plan, const int64_t *length, size_t count,
+                       const struct bl_plan_options *options, struct bl_error *e)
+{
+    struct bl_plan_options o = *options;
+    uint32_t *number = b->count ? malloc((count + 1) * sizeof *number) : NULL, last = BL_ALONE, first = 0;
+    if (!b->count)
+        return BL_OK;
+    if (!number)
+        return bl_error_memory(e);
+    memset(number, 0xff, (count + 1) * sizeof *number);
+    for (size_t k = 0; k < b->first[b->count]; k++) {
+        uint32_t piece = b->member[k], sequence = b->pieces.sequence ? b->pieces.sequence[piece] : piece;
+        uint32_t bundle = options->together[sequence];
+        first = bundle != BL_ALONE && bundle == last ? first : sequence;
+        number[sequence] = bundle == BL_ALONE ? BL_ALONE : first;
+        last = bundle;
+    }
+    o.together = number;
+    int code = bl_plan_check_bundles(plan, length, count, &o, e);
+    free(number);
+    return code;
+}
+
 /* --- bundles that do not fit -------------------------------------------------------------------------------------- */
 
 /* Returns what sequence i has of limit k: steps, sequences, or column k - 2. */

@@ -45,6 +45,11 @@ int bl_bundles_need(const struct bl_bundles *bundles, struct bl_needs *needs, in
  * of memory; the caller frees the plan. */
 int bl_bundles_open(const struct bl_bundles *bundles, struct bl_plan *plan, struct bl_error *e);
 
+/* Counts the bundles of an opened plan again, of which blocks were removed. BL_EFAIL: out of memory, or the plan does
+ * not keep the bundles. */
+int bl_bundles_recount(const struct bl_bundles *bundles, struct bl_plan *plan, const int64_t *length, size_t count,
+                       const struct bl_plan_options *options, struct bl_error *e);
+
 /* The bundles that do not fit into a block. */
 struct bl_bundles_over {
     size_t count;     /* bundles */

@@ -593,7 +593,10 @@ static int planner_count(const struct bl_planner *p, struct bl_plan *plan, struc
         return BL_OK;
     }
     plan->lower_bound -= (int64_t)p->removed;
-    return p->removed ? bl_plan_check(plan, p->length, p->count, e) : BL_OK;
+    if (!p->removed)
+        return BL_OK;
+    BL_TRY(bl_plan_check(plan, p->length, p->count, e));
+    return bl_bundles_recount(&p->bundles, plan, p->length, p->count, &p->options, e);
 }
 
 int bl_planner_draw(struct bl_planner *p, uint64_t seed, size_t min_blocks, bool last, struct bl_plan *plan,

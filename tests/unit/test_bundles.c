@@ -259,10 +259,8 @@ static void assert_bundled(struct bl_plan *plan, const struct bundled *l, const 
     ck_assert_int_eq(before.align_padding, plan->align_padding);
     ck_assert_int_eq(before.max_sequences, plan->max_sequences);
     ck_assert_int_eq(before.bundle_pairs, plan->bundle_pairs);
-    if (o->remainder != BL_REMAINDER_DROP) {
-        ck_assert_int_eq(before.bundles, plan->bundles);
-        ck_assert_int_eq(before.bundles_split, plan->bundles_split);
-    }
+    ck_assert_int_eq(before.bundles, plan->bundles);
+    ck_assert_int_eq(before.bundles_split, plan->bundles_split);
     for (size_t b = 0; b < plan->blocks; b++) {
         int64_t size = plan->block_ptr[b + 1] - plan->block_ptr[b];
         ck_assert(!o->max_sequences || size <= o->max_sequences);

@@ -35,7 +35,8 @@ class Counts(ctypes.Structure):
 
     _fields_ = [("T", c_int64), ("S", c_int64), ("blocks", c_int64), ("pieces", c_int64), ("sequences", c_int64), ("steps", c_int64),
                 ("longest", c_int64), ("padding", c_int64), ("deleted", c_int64), ("cut", c_int64), ("lower_bound", c_int64),
-                ("efficiency", c_double), ("overlap", c_int64), ("repeated", c_int64), ("cp", c_int64)]
+                ("efficiency", c_double), ("overlap", c_int64), ("repeated", c_int64), ("cp", c_int64),
+                ("bundles", c_int64), ("bundles_split", c_int64)]
 
 
 class Imbalance(ctypes.Structure):
@@ -59,7 +60,7 @@ class PlanOptions(ctypes.Structure):
                 ("effort", c_int64), ("align", c_int64), ("overlap", c_int64), ("max_sequences", c_int64), ("min_length", c_int64),
                 ("max_length", c_int64), ("spare", c_double), ("world_size", c_int64), ("batch_size", c_int64), ("accumulate", c_int64),
                 ("cost_alpha", c_double), ("cost_beta", c_double), ("cost", c_void_p), ("group", c_void_p), ("max_columns", c_int),
-                ("max_column", POINTER(MaxColumn)), ("cancel", POINTER(c_int)), ("cp", c_int64)]
+                ("max_column", POINTER(MaxColumn)), ("cancel", POINTER(c_int)), ("cp", c_int64), ("together", c_void_p)]
 
 
 # The functions that the package calls: the type of the result, then those of the arguments. A structure that the library owns is c_void_p.

@@ -13,6 +13,7 @@ from .arguments import integer, kind
 from .errors import OptionError
 
 STEPS_MAX = 2 ** 63 - 1
+ALONE = 2 ** 32 - 1    # UINT32_MAX: a sequence that is in no bundle
 EXACT_MAX = 2.0 ** 53  # whole floating-point numbers below are exact
 
 # The arrays of a plan, in the order of bload_plan_copy.
@@ -89,6 +90,8 @@ class Plan:
         Steps that a piece after a cut repeats, and all steps that stand in two pieces: blocks * T = steps - deleted + repeated + padding.
     cp : int
         The ranks of context parallelism, or 0.
+    bundles, bundles_split : int
+        Values of `together` that several sequences have, and those of them that do not fit into a block, and are in several.
     lower_bound : int
         Proven: no plan of these pieces has fewer blocks.
     efficiency : float
@@ -124,6 +127,8 @@ class Plan:
     overlap: int
     repeated: int
     cp: int
+    bundles: int
+    bundles_split: int
     lower_bound: int
     efficiency: float
     imbalance: float
@@ -274,6 +279,19 @@ def groups(name: str, values: Any, count: int) -> np.ndarray:
     return cast(np.ndarray, numbers[inverse.reshape(-1)])
 
 
+def bundles(name: str, values: Any, count: int) -> np.ndarray:
+    """Return the numbers of the values as groups does, and ALONE for None, "" and numbers below 0."""
+    array = row(name, values, count)
+    if array.dtype.kind in "OU":
+        alone = np.array([value is None or value == "" for value in array.tolist()], np.bool_)
+    elif array.dtype.kind in "iuf":
+        alone = ~(array >= 0)  # NaN, too
+    else:
+        alone = np.zeros(count, np.bool_)
+    numbers = groups(name, array, count)
+    return np.where(alone, np.uint32(ALONE), numbers).astype(np.uint32)
+
+
 def word(name: str, value: Any, words: Sequence[str]) -> int:
     """Return the index of a word among those of an option."""
     if not isinstance(value, str) or value not in words:
@@ -397,9 +415,10 @@ class Request:
 
 def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: int = 1, accumulate: int = 1, sync: str = "micro",
          remainder: str = "spread", cost: Any = None, balance: str = "auto", columns: Optional[Mapping[str, Tuple[float, Any]]] = None,
-         align: int = 1, cp: Optional[int] = None, max_sequences: Optional[int] = None, group: Any = None, oversize: str = "error",
-         overlap: int = 0, min_length: int = 1, max_length: Optional[int] = None, order: str = "random", seed: int = 0, spare: Union[float, str] = 0.0, strategy: str = "block",
-         fill: str = "optimal", clip: Optional[int] = None, clips: str = "one", effort: int = 8) -> Plan:
+         align: int = 1, cp: Optional[int] = None, max_sequences: Optional[int] = None, group: Any = None, together: Any = None,
+         oversize: str = "error", overlap: int = 0, min_length: int = 1, max_length: Optional[int] = None, order: str = "random", seed: int = 0,
+         spare: Union[float, str] = 0.0, strategy: str = "block", fill: str = "optimal", clip: Optional[int] = None, clips: str = "one",
+         effort: int = 8) -> Plan:
     """Plan which sequences share a block, where training runs: nothing is packed, and no file is read.
 
     It is the planner of `bload plan` (bload-plan(1)) in the C library, with the same options: the same lengths, options and seed give the same
@@ -434,6 +453,9 @@ def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: i
         The most sequences in a block.
     group : array, [N], optional
         Sequences with different values never share a block.
+    together : array, [N], optional
+        Sequences with the same value share a block, next to each other in their order: pairs of a preference, rollouts of one prompt. None, ""
+        and numbers below 0 are of sequences that are alone. A bundle that does not fit into a block is as a sequence longer than T.
     oversize : "error", "split", "truncate" or "drop"
         What becomes of sequences longer than T.
     overlap : int
@@ -488,4 +510,6 @@ def plan(lengths: Any, T: Union[int, str], *, world_size: int = 1, batch_size: i
         request.limit(columns)
     if group is not None:
         options.group = request.keep(groups("group", group, len(given)))
+    if together is not None:
+        options.together = request.keep(bundles("together", together, len(given)))
     return library.interruptible(request.make)
