@@ -541,7 +541,7 @@ static double limit_value(const struct bl_plan_options *o, int k, int64_t length
  * and with it the bundle: then it is below 0. */
 static void limit_sum(double *sum, const struct bl_plan_options *o, int k, const int64_t *length, size_t count)
 {
-    const struct bl_plan aligned = {.align = k == 0 ? o->align : 0};
+    const struct bl_plan aligned = {.align = k == 0 ? bl_plan_options_align(o) : 0};
     int64_t longest = o->max_length ? o->max_length : INT64_MAX;
     for (size_t i = 0; i < count; i++)
         sum[i] = 0;
