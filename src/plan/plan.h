@@ -118,24 +118,24 @@ struct bl_plan_options {
     int64_t clip;              /* steps per clip for SAMPLE and MIX; 0: the mean length, rounded down */
     uint64_t seed;
     /* In the members below, 0 means that the option is not given; the number is then the default. */
-    int64_t effort;                    /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
-    int64_t align;                     /* steps: every start is a multiple of it; BLOCK */
-    int64_t cp;                        /* ranks of context parallelism: see bl_plan_options_align; BLOCK */
-    int64_t overlap;                   /* steps that a piece of a split sequence repeats of the one before, below T */
-    int64_t max_sequences;             /* in a block; BLOCK */
-    int64_t min_length;                /* steps: shorter sequences are dropped */
-    int64_t max_length;                /* steps: longer sequences are dropped */
-    enum bl_keep order;                /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
-    double spare;                      /* OPTIMAL: this part more blocks, which leaves more to the seed; 0 */
-    int64_t world_size;                /* ranks; 1 */
-    int64_t batch_size;                /* blocks per rank and step; 1 */
-    enum bl_remainder remainder;       /* how to reach a multiple of world_size * batch_size blocks */
-    enum bl_balance balance;           /* equal costs of the ranks wherever they wait; AUTO: if a cost is given */
-    struct bl_plan_cost cost;          /* not given: squared lengths */
-    const double *column;              /* [count] costs of the sequences, if cost.column is given */
-    int64_t accumulate;                /* micro-batches per optimizer step; 1 */
-    enum bl_sync sync;                 /* whether ranks wait after every micro-batch, or after every optimizer step */
-    const uint32_t *group;             /* [count] sequences of different groups never share a block; BLOCK */
+    int64_t effort;              /* BL_EFFORT_DEFAULT; billions of operations in the search for fewer blocks */
+    int64_t align;               /* steps: every start is a multiple of it; BLOCK */
+    int64_t cp;                  /* ranks of context parallelism: see bl_plan_options_align; BLOCK */
+    int64_t overlap;             /* steps that a piece of a split sequence repeats of the one before, below T */
+    int64_t max_sequences;       /* in a block; BLOCK */
+    int64_t min_length;          /* steps: shorter sequences are dropped */
+    int64_t max_length;          /* steps: longer sequences are dropped */
+    enum bl_keep order;          /* also keep the input order of the blocks; BLOCK with BL_FILL_OPTIMAL */
+    double spare;                /* OPTIMAL: this part more blocks, which leaves more to the seed; 0 */
+    int64_t world_size;          /* ranks; 1 */
+    int64_t batch_size;          /* blocks per rank and step; 1 */
+    enum bl_remainder remainder; /* how to reach a multiple of world_size * batch_size blocks */
+    enum bl_balance balance;     /* equal costs of the ranks wherever they wait; AUTO: if a cost is given */
+    struct bl_plan_cost cost;    /* not given: squared lengths */
+    const double *column;        /* [count] costs of the sequences, if cost.column is given */
+    int64_t accumulate;          /* micro-batches per optimizer step; 1 */
+    enum bl_sync sync;           /* whether ranks wait after every micro-batch, or after every optimizer step */
+    const uint32_t *group;       /* [count] sequences of different groups never share a block; BLOCK */
     const char *together_column; /* whose values `together` numbers; NULL: not given */
     const uint32_t *together;    /* [count] sequences with one number share a block, next to each other; BL_ALONE */
     struct bl_plan_columns max_column; /* BLOCK with BL_FILL_OPTIMAL; bl_plan_columns_set adds those of capacity */

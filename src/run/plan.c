@@ -232,6 +232,10 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
         code = given_plan_prove_bound(p, e);
     if (code)
         return code;
+    if (options->together && bl_plan_check_bundles(&p->plan, t->length, t->count, options, e)) {
+        bl_error_prefix(e, "%s: --together %s", p->request.plan, options->together_column);
+        return BL_EUSAGE;
+    }
     bl_plan_info_make(&p->plan_info, &p->plan, options);
     if (its.blocks) {
         code = given_plan_adopt_info(p->request.given, options->overlap, &p->plan_info, &its, p->request.plan, e);
@@ -244,15 +248,6 @@ static int given_plan_read(struct bl_packing *p, struct bl_error *e)
     if (its.blocks && strcmp(its.together, p->plan_info.together) != 0)
         return bl_error_set(e, BL_EUSAGE, "%s was made %s%s: give the same --together, so that epochs keep the bundles",
                             p->request.plan, its.together[0] ? "with --together " : "without --together", its.together);
-    if (options->together) {
-        if (bl_plan_check_bundles(&p->plan, t->length, t->count, options, e)) {
-            bl_error_prefix(e, "%s: --together %s", p->request.plan, options->together_column);
-            return BL_EUSAGE;
-        }
-        p->plan_info.bundles = p->plan.bundles;
-        p->plan_info.bundles_split = p->plan.bundles_split;
-        p->plan_info.bundle_pairs = p->plan.bundle_pairs;
-    }
     const struct bl_plan_info *w = &p->plan_info;
     BL_TRY(bl_plan_options_check_cp(&(struct bl_plan_options){.cp = w->cp, .align = p->plan.align}, p->plan.T, e));
     if (p->request.plan_options->max_sequences && p->plan.max_sequences > p->request.plan_options->max_sequences)

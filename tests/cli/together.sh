@@ -108,7 +108,7 @@ test_plans_of_files_must_keep_the_bundles() {
     expect 0 bload pack -q $given --plan together.safetensors --together pair -o d :verified
     expect 0 bload info d :out 'together    90 bundles by pair'
     expect 2 bload pack $given --plan together.safetensors -o e :err 'was made with --together pair: give the same --together'
-    expect 2 bload pack $given --plan alone.safetensors --together pair -o f :err 'was made without --together'
+    expect 2 bload pack $given --plan alone.safetensors --together pair -o f :err 'the 2 sequences of a bundle, from sequence 0 on, do not share a block'
     expect 2 bload pack $given --plan alone.tsv --together pair -o g :err 'alone.tsv: --together pair: the 2 sequences of a bundle'
 }
 
