@@ -10,9 +10,10 @@
  * the process.
  *
  * Ownership: bload_dataset_open, bload_dataset_plan and bload_plan_make give the caller an object, which the caller
- * ends with bload_dataset_close or bload_plan_free. All structs and texts to which the library returns a pointer belong
- * to the object. They are valid as long as the object, or shorter where a function says so. The caller owns
- * everything else, and the library keeps no pointer to it after the call.
+ * ends with bload_dataset_close or bload_plan_free. bload_partition_make and bload_partition_free are such a pair, too.
+ * All structs and texts to which the library returns a pointer belong to the object. They are valid as long as the
+ * object, or shorter where a function says so. The caller owns everything else, and the library keeps no pointer to it
+ * after the call.
  *
  * Threads: only one thread at a time may use an object, also for functions that take it as const. Different objects are
  * independent: each thread opens the dataset for itself.
@@ -355,6 +356,51 @@ BLOAD_API int bload_plan_pieces(const struct bload_plan *plan, int64_t block, st
  * counts->pieces; NULL: this array is not wanted. */
 BLOAD_API void bload_plan_copy(const struct bload_plan *plan, int64_t *block_ptr, int64_t *sequence, int32_t *start,
                                int32_t *length, int64_t *source_start);
+
+/* --- ranks ------------------------------------------------------------------------------------------------------ */
+
+#define BLOAD_ALONE UINT32_MAX /* a sequence in no group, or together with no other one */
+
+/* The options of a partition. Set size, and every other member that shall not have its default, which is 0. */
+struct bload_partition_options {
+    size_t size;                /* sizeof(struct bload_partition_options) */
+    int64_t ranks;              /* at least 1 */
+    int64_t micro_batches;      /* of each rank; 0: as few as max_tokens allows */
+    int64_t max_tokens;         /* in a micro-batch; 0: no maximum. At least one of the two is given */
+    int64_t multiple;           /* the number of micro-batches is a multiple of it; 0: 1 */
+    enum bload_sync sync;       /* whether ranks wait for each other after every micro-batch, or after all of them */
+    double cost_alpha;          /* cost of each token; if no cost is given, it is 1 */
+    double cost_beta;           /* added: cost of the square of a sequence's length */
+    const double *cost;         /* [count] the cost of each sequence, instead of the two above; NULL: none */
+    const uint32_t *group;      /* [count] sequences of one group are on one rank; NULL: none, as BLOAD_ALONE */
+    const uint32_t *together;   /* [count] sequences of one number are in one micro-batch; NULL: none */
+    const volatile int *cancel; /* as in struct bload_plan_options */
+};
+
+/* Which sequence goes to which rank and micro-batch. The arrays belong to the partition. */
+struct bload_partition {
+    int64_t ranks;
+    int64_t micro_batches;       /* of each rank */
+    int64_t micro_batches_bound; /* proven: no partition within max_tokens has fewer */
+    const int64_t *place;        /* [count] of each sequence: rank * micro_batches + micro-batch */
+    const double *cost;          /* [ranks * micro_batches] of each micro-batch */
+    const int64_t *tokens;       /* [ranks * micro_batches] of each micro-batch */
+    double lost;                 /* sum over synchronization points of the highest cost of a rank, divided by the sum of
+                                    the mean costs, minus 1: the share of time that ranks wait */
+    double bound;                /* proven: no partition to so many ranks loses less */
+};
+
+/* Divides the sequences of one training step, of length[0] to length[count - 1] tokens, among ranks and micro-batches.
+ * All ranks have the same number of micro-batches. A micro-batch is empty only if a sequence in it would make ranks
+ * wait, or if the sequences are too few or must stay with others. With BLOAD_SYNC_STEP, the micro-batches of a rank are
+ * ordered by cost, the most expensive first. The result depends on the arguments alone. BLOAD_EUSAGE: an option, a
+ * length or a cost is wrong, a sequence exceeds max_tokens, or the sequences do not fit into micro_batches.
+ * BLOAD_EFAIL: out of memory. BLOAD_ECANCEL: see bload_plan_options.cancel. */
+BLOAD_API int bload_partition_make(const int64_t *length, size_t count, const struct bload_partition_options *options,
+                                   struct bload_partition **partition, struct bload_error *error);
+
+/* NULL is accepted. */
+BLOAD_API void bload_partition_free(struct bload_partition *partition);
 
 #ifdef __cplusplus
 }
