@@ -16,6 +16,7 @@ from ._core.errors import (DamagedError, DependencyError, EpochError, Error, For
                      SequenceError)
 from ._core.manifest import Field, Source
 from ._core.opening import open
+from ._core.partition import Partition, partition
 from ._core.planning import Plan, PlannedBlock, plan
 from ._core.sequences import Sequences
 from ._core.view import View
@@ -23,8 +24,8 @@ from ._core.view import View
 __version__ = "0.2.0"
 
 __all__ = ["BaseDataset", "Block", "Blocks", "DamagedError", "Dataset", "DependencyError", "Epoch", "EpochError", "Error", "Field",
-           "FormatError", "IsolationError", "MissingError", "OptionError", "Plan", "PlannedBlock", "SamplerError", "SequenceError", "Sequences",
-           "Source", "View", "open", "plan"]
+           "FormatError", "IsolationError", "MissingError", "OptionError", "Partition", "Plan", "PlannedBlock", "SamplerError", "SequenceError",
+           "Sequences", "Source", "View", "open", "partition", "plan"]
 
 # Tracebacks, pickles and help() name these by the place from which programs import them.
 for _name in __all__:

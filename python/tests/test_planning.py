@@ -300,7 +300,8 @@ class Wrong(tool.Tool):
         """The structures and codes are those of the header."""
         header = tool.text(os.path.join(tool.ROOT, "include/bload.h"))
         for name, structure in (("error", library.Error), ("counts", library.Counts), ("imbalance", library.Imbalance), ("max_column", library.MaxColumn),
-                                ("plan_options", library.PlanOptions)):
+                                ("plan_options", library.PlanOptions), ("partition_options", library.PartitionOptions),
+                                ("partition", library.Partition)):
             body = re.sub(r"/\*.*?\*/", "", re.search(rf"^struct bload_{name} {{\n(.*?)^}};", header, re.DOTALL | re.MULTILINE)[1], flags=re.DOTALL)
             members = [(re.sub(r"const|volatile|enum \w+|struct \w+", "", kind).split(), re.match(r"\W*(\w+)", member)[1], "*" in member)
                        for kind, member in re.findall(r"((?:\w+\s+)+)(\*?\s*\w+(?:\[\d+\])?);", body)]

@@ -52,6 +52,13 @@ def planned(lengths: "np.ndarray[Any, np.dtype[np.int64]]") -> int:
     return len(plan) + len(some) + len(mine) + len(text) + plan.lower_bound + len(one.start) + int(waits)
 
 
+def divided(lengths: "np.ndarray[Any, np.dtype[np.int64]]") -> int:
+    partition: bload.Partition = bload.partition(lengths, 2, max_tokens=int(lengths.max()), cost="1,2e-5", sync="micro", group=["a"] * len(lengths), multiple=2)
+    first: List[int] = partition.assignment[0][0]
+    waits: float = partition.lost - partition.bound
+    return len(first) + partition.micro_batches + len(partition.rank) + int(waits)
+
+
 def table(dataset: bload.BaseDataset) -> Tuple[int, str]:
     rows: bload.Sequences = dataset.sequences
     row: Dict[str, str] = rows[0]
@@ -129,7 +136,7 @@ def refused(dataset: bload.BaseDataset, view: bload.View) -> None:
 def main() -> None:
     dataset, size = opened(sys.argv[1])
     with dataset:
-        print(size, blocks(dataset), table(dataset)[0], len(order(dataset)), planned(dataset.sequences["length"]) > 0)
+        print(size, blocks(dataset), table(dataset)[0], len(order(dataset)), planned(dataset.sequences["length"]) > 0, divided(dataset.sequences["length"]) > 0)
     view = bload.open(sys.argv[2])
     assert isinstance(view, bload.View)
     print(len(sources(view)), blocks(view), table(view)[0], len(faults(sys.argv[1])))

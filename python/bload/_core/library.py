@@ -63,6 +63,21 @@ class PlanOptions(ctypes.Structure):
                 ("max_column", POINTER(MaxColumn)), ("cancel", POINTER(c_int)), ("cp", c_int64), ("together", c_void_p)]
 
 
+class PartitionOptions(ctypes.Structure):
+    """struct bload_partition_options. Arrays are given by address, and must live until the call ends."""
+
+    _fields_ = [("size", c_size_t), ("ranks", c_int64), ("micro_batches", c_int64), ("max_tokens", c_int64), ("multiple", c_int64),
+                ("sync", c_int), ("cost_alpha", c_double), ("cost_beta", c_double), ("cost", c_void_p), ("group", c_void_p),
+                ("together", c_void_p), ("cancel", POINTER(c_int))]
+
+
+class Partition(ctypes.Structure):
+    """struct bload_partition."""
+
+    _fields_ = [("ranks", c_int64), ("micro_batches", c_int64), ("micro_batches_bound", c_int64), ("place", POINTER(c_int64)),
+                ("cost", POINTER(c_double)), ("tokens", POINTER(c_int64)), ("lost", c_double), ("bound", c_double)]
+
+
 # The functions that the package calls: the type of the result, then those of the arguments. A structure that the library owns is c_void_p.
 FUNCTIONS: Dict[str, List[Any]] = {
     "bload_version": [c_char_p],
@@ -70,6 +85,8 @@ FUNCTIONS: Dict[str, List[Any]] = {
     "bload_plan_free": [None, c_void_p],
     "bload_plan_counts": [POINTER(Counts), c_void_p],
     "bload_plan_imbalance": [POINTER(Imbalance), c_void_p],
+    "bload_partition_make": [c_int, c_void_p, c_size_t, POINTER(PartitionOptions), POINTER(POINTER(Partition)), POINTER(Error)],
+    "bload_partition_free": [None, POINTER(Partition)],
     "bload_plan_copy": [None, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p],
 }
 
