@@ -142,7 +142,7 @@ old_locks | report "locks are of their requirements"
 
 sources=(src/**/*.c src/**/*.cu include/*.h tests/**/*.c bench/**/*.c)
 headers=(src/**/*.h tests/**/*.h bench/**/*.h)
-scripts=(.ci/run scripts/*.sh packaging/wheel/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/hostile/*.sh tests/slurm/cluster tests/slurm/*.sh tests/install/{deb,source,wheel,lib.bash,system.bash,user.sh} tests/release/*.bash packaging/debian/tests/{pack,library} tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/python bench/plan/loaders bench/plan/growth bench/plan/differ bench/plan/*.sh)
+scripts=(.ci/run scripts/*.sh packaging/wheel/*.sh tests/cli/run tests/cli/*.sh tests/*/run tests/library/adding_a_kind python/tests/run fixtures/media fixtures/gpu_clips fixtures/fuzz_seeds tests/slow/*.sh tests/laws/*.sh tests/hostile/*.sh tests/slurm/cluster tests/slurm/*.sh tests/install/{deb,source,wheel,lib.bash,system.bash,user.sh} tests/release/*.bash packaging/debian/tests/{pack,library} tests/valgrind bench/run bench/nvdec bench/*.sh bench/plan/run bench/plan/python bench/plan/loaders bench/plan/partition bench/plan/growth bench/plan/differ bench/plan/*.sh)
 pages=(man/*.[1-9])
 
 # optional NAME TOOL COMMAND...: runs the command where the tool is there; what it prints are faults.
