@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/assignment.h"
+#include "error_export.h"
 #include "plan/plan.h"
 #include "store/blocks.h"
 #include "store/epochs.h"
@@ -51,9 +51,8 @@ const char *bload_version(void)
     return BLOAD_VERSION;
 }
 
-/* Copies an internal error to the caller's, which may be NULL, and returns the code. Internal and public codes have the
- * same values. */
-static int error_export(int code, const struct bl_error *e, struct bload_error *error)
+/* Internal and public codes have the same values. */
+int bl_error_export(int code, const struct bl_error *e, struct bload_error *error)
 {
     if (error) {
         error->code = code;
@@ -130,7 +129,7 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
     int code = dataset ? bl_blocks_open(&dataset->blocks, directory, &e) : bl_error_memory(&e);
     if (code) {
         free(dataset);
-        return error_export(code, &e, error);
+        return bl_error_export(code, &e, error);
     }
     const struct bl_format *format = dataset_format(dataset);
     if (format->padded_to) {
@@ -139,12 +138,12 @@ int bload_dataset_open(const char *directory, struct bload_dataset **out, struct
     }
     if (code) {
         bload_dataset_close(dataset);
-        return error_export(code, &e, error);
+        return bl_error_export(code, &e, error);
     }
     dataset_describe(dataset);
     dataset->counts = dataset_counts(dataset);
     *out = dataset;
-    return error_export(BL_OK, &e, error);
+    return bl_error_export(BL_OK, &e, error);
 }
 
 void bload_dataset_close(struct bload_dataset *dataset)
@@ -172,7 +171,7 @@ int bload_dataset_set_epoch(struct bload_dataset *dataset, int64_t epoch, struct
     struct bl_error e = {0};
     int code = bl_blocks_set_epoch(&dataset->blocks, epoch, &e);
     dataset->counts = dataset_counts(dataset);
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 const struct bload_counts *bload_dataset_counts(const struct bload_dataset *dataset)
@@ -222,7 +221,7 @@ int bload_dataset_read_block(struct bload_dataset *dataset, int64_t block, int f
     int code = known ? size_check(size, bl_format_block_bytes(format, field), &e) : BL_OK;
     if (!code)
         code = bl_blocks_read(&dataset->blocks, block, field, out, &e);
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* Blocks of views and of other epochs are composed of pieces in several blocks, so that they have no place in a file.
@@ -237,7 +236,7 @@ int bload_dataset_map_block(struct bload_dataset *dataset, int64_t block, int fi
         code = bl_error_set(&e, BL_EUSAGE, "blocks of views and further epochs can only be read, not mapped");
     else
         code = bl_dataset_map(&dataset->blocks.dataset, block, field, data, &e);
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* The tables point into the block, which the dataset owns. */
@@ -257,7 +256,7 @@ int bload_dataset_read_tables(struct bload_dataset *dataset, int64_t block, cons
                                                 .length = read->length,
                                                 .source_start = read->source_start,
                                                 .cu_seqlens_padded = dataset->padded};
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 int bload_dataset_read_places(struct bload_dataset *dataset, int64_t block, int field, const int32_t **cu_seqlens,
@@ -270,7 +269,7 @@ int bload_dataset_read_places(struct bload_dataset *dataset, int64_t block, int 
     int code = known ? bl_blocks_tables(&dataset->blocks, block, &read, &e)
                      : bl_error_set(&e, BL_EUSAGE, "no field %d: the dataset has %d", field, fields->count);
     *cu_seqlens = code ? NULL : fields->field[field].own ? read->own[field] : read->cu_seqlens;
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* --- attributes and rows ------------------------------------------------------------------------------------------ */
@@ -279,7 +278,7 @@ int bload_dataset_read_places(struct bload_dataset *dataset, int64_t block, int 
 int bload_dataset_row_count(struct bload_dataset *dataset, int64_t *count, struct bload_error *error)
 {
     struct bl_error e = {0};
-    return error_export(bl_blocks_rows(&dataset->blocks, count, &e), &e, error);
+    return bl_error_export(bl_blocks_rows(&dataset->blocks, count, &e), &e, error);
 }
 
 /* Attributes are the numeric columns of the table that was joined when the dataset was packed. */
@@ -313,7 +312,7 @@ int bload_dataset_read_attribute(struct bload_dataset *dataset, int64_t block, i
     int code = size_check(size, (size_t)dataset_format(dataset)->S * sizeof(int64_t), &e);
     if (!code)
         code = bl_blocks_attribute(&dataset->blocks, block, attribute, out, &e);
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* An empty value and a column that does not exist look the same in a row, so the result of the search decides. */
@@ -331,7 +330,7 @@ int bload_dataset_read_column(struct bload_dataset *dataset, int64_t row, const 
                    : bl_error_set(&e, BL_EUSAGE, "there is no further column \"%s\"", column);
     if (!code)
         *text = dataset->value.data;
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* The texts belong to the reader of the table, and are valid until another row is read. */
@@ -349,7 +348,7 @@ int bload_dataset_read_row(struct bload_dataset *dataset, int64_t row, const str
                                           .status = bl_row_status_name(read->status),
                                           .reason = read->reason,
                                           .length = read->length};
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------- */
@@ -498,12 +497,12 @@ int bload_plan_make(const int64_t *length, size_t count, const struct bload_plan
         plan->length[i] = (int32_t)length[i];
     if (code) {
         bload_plan_free(plan);
-        return error_export(code, &e, error);
+        return bl_error_export(code, &e, error);
     }
     plan_describe(plan);
     plan->counts.cp = inner.strategy == BL_STRATEGY_BLOCK ? inner.cp : 0;
     *out = plan;
-    return error_export(BL_OK, &e, error);
+    return bl_error_export(BL_OK, &e, error);
 }
 
 /* Compares the digest of the tables with the one in the header of the index, which was compared with the manifest, and
@@ -539,12 +538,12 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
                     : bl_error_memory(&e);
     if (code) {
         free(plan); /* the plan itself is empty after a failure */
-        return error_export(code, &e, error);
+        return bl_error_export(code, &e, error);
     }
     code = dataset_check_plan(dataset, plan, &e);
     if (code) {
         bload_plan_free(plan);
-        return error_export(code, &e, error);
+        return bl_error_export(code, &e, error);
     }
     /* The index has pieces only: the counts of sequences that the plan drops or cuts are in the manifest. */
     plan->plan.sequences = m->plan_info.sequences;
@@ -563,7 +562,7 @@ int bload_dataset_plan(struct bload_dataset *dataset, struct bload_plan **out, s
     plan_describe(plan);
     plan->counts.cp = m->plan_info.cp;
     *out = plan;
-    return error_export(BL_OK, &e, error);
+    return bl_error_export(BL_OK, &e, error);
 }
 
 /* NULL is accepted, as by free(3). */
@@ -617,7 +616,7 @@ int bload_plan_pieces(const struct bload_plan *plan, int64_t block, struct bload
                                          .length = (int32_t)length};
         start = bl_plan_next_start(p, start, length);
     }
-    return error_export(code, &e, error);
+    return bl_error_export(code, &e, error);
 }
 
 /* Lengths are read in random order where the plan does not store those of the pieces, so they are prefetched. */
@@ -645,80 +644,4 @@ void bload_plan_copy(const struct bload_plan *plan, int64_t *block_ptr, int64_t 
     }
     if (block_ptr)
         memcpy(block_ptr, p->block_ptr, (p->blocks + 1) * sizeof *block_ptr);
-}
-
-/* --- ranks -------------------------------------------------------------------------------------------------------- */
-
-/* A partition, and the arrays to which it points. */
-struct partition {
-    struct bload_partition shown; /* first: what the program has a pointer to */
-    struct bl_assignment assignment;
-};
-
-/* Copies the caller's options, as options_copy does. The first header with a partition has all members. BL_EUSAGE. */
-static int partition_options_copy(const struct bload_partition_options *from, struct bload_partition_options *to,
-                                  struct bl_error *e)
-{
-    const char *bytes = (const char *)from;
-    if (!from || from->size < sizeof *to)
-        return bl_error_set(e, BL_EUSAGE,
-                            "the options have the size %zu: set it to sizeof(struct bload_partition_options)",
-                            from ? from->size : 0);
-    memcpy(to, from, sizeof *to);
-    for (size_t i = sizeof *to; i < from->size; i++) {
-        if (bytes[i])
-            return bl_error_set(e, BL_EUSAGE, "the options have members that version " BLOAD_VERSION " does not know");
-    }
-    if ((unsigned)to->sync > BLOAD_SYNC_STEP)
-        return bl_error_set(e, BL_EUSAGE, "unknown sync");
-    return BL_OK;
-}
-
-int bload_partition_make(const int64_t *length, size_t count, const struct bload_partition_options *options,
-                         struct bload_partition **out, struct bload_error *error)
-{
-    struct bl_error e = {0};
-    struct bload_partition_options o;
-    *out = NULL;
-    struct partition *p = calloc(1, sizeof *p);
-    int code = p ? partition_options_copy(options, &o, &e) : bl_error_memory(&e);
-    if (!code) {
-        const struct bl_assignment_options inner = {.ranks = o.ranks,
-                                                    .micro_batches = o.micro_batches,
-                                                    .max_tokens = o.max_tokens,
-                                                    .multiple = o.multiple,
-                                                    .sync = (enum bl_sync)o.sync,
-                                                    .cost_alpha = o.cost_alpha,
-                                                    .cost_beta = o.cost_beta,
-                                                    .cost = o.cost,
-                                                    .group = o.group,
-                                                    .together = o.together,
-                                                    .cancel = o.cancel};
-        code = bl_assignment_make(&p->assignment, length, count, &inner, &e);
-    }
-    if (code) {
-        free(p);
-        return error_export(code, &e, error);
-    }
-    const struct bl_assignment *a = &p->assignment;
-    p->shown = (struct bload_partition){.ranks = a->ranks,
-                                        .micro_batches = a->micro_batches,
-                                        .micro_batches_bound = a->micro_batches_bound,
-                                        .place = a->place,
-                                        .cost = a->cost,
-                                        .tokens = a->tokens,
-                                        .lost = a->lost,
-                                        .bound = a->bound};
-    *out = &p->shown;
-    return error_export(BL_OK, &e, error);
-}
-
-/* NULL is accepted, as by free(3). */
-void bload_partition_free(struct bload_partition *partition)
-{
-    struct partition *p = (struct partition *)partition;
-    if (!p)
-        return;
-    bl_assignment_free(&p->assignment);
-    free(p);
 }
