@@ -64,5 +64,5 @@ def gradients(made, row):
 
 def members_of(data):
     """Return the members of a row as files, by the name of their field."""
-    with tarfile.open(fileobj=io.BytesIO(data + bytes(1024))) as file:
+    with tarfile.open(fileobj=io.BytesIO(b"".join([*data, bytes(1024)]))) as file:
         return {member.name.split(".")[1]: io.BytesIO(file.extractfile(member).read()) for member in file}

@@ -138,7 +138,7 @@ class Rows(tool.Tool):
     def same(self, *results):
         """The results have the same fields as the first, with two pictures and one answer."""
         self.assertEqual([result.row.fault for result in results], [""] * len(results))
-        self.assertEqual([result.data for result in results], [results[0].data] * len(results))
+        self.assertEqual([b"".join(result.data) for result in results], [b"".join(results[0].data)] * len(results))
 
     def test_forms(self):
         """One chat in many forms has the same bytes."""
@@ -207,7 +207,7 @@ class Rows(tool.Tool):
         result = self.row(given)
         self.assertTrue(result.row.fault.startswith("chats.jsonl:7: "), result.row.fault)
         self.assertIn(fault, result.row.fault)
-        self.assertEqual((result.data, result.row.id, result.row.fields), (b"", "", ()))
+        self.assertEqual((result.data, result.row.id, result.row.fields), ((), "", ()))
 
     def test_counted(self):
         """What Transformers leaves out of a picture is counted."""
