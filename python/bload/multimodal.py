@@ -15,6 +15,7 @@ samples.py (rows) -> media.py (pictures, videos and sounds of a row) -> processi
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import json
 import os
@@ -309,6 +310,7 @@ def loaded(arguments: argparse.Namespace) -> Processor:
                          arguments.frames_rule == "qwen_vl_utils")
     finally:
         gc.freeze()
+        atexit.register(gc.unfreeze)    # modules with extensions look at exit whether their objects were collected
         gc.enable()
 
 
