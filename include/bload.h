@@ -250,6 +250,7 @@ enum bload_sync {
 };
 
 #define BLOAD_MAX_COLUMNS_MAX 8
+#define BLOAD_ALONE UINT32_MAX /* a sequence that is together with no other one, or in no group of a partition */
 
 /* A quantity besides steps that is limited in each block, such as pictures or seconds. */
 struct bload_max_column {
@@ -297,7 +298,7 @@ struct bload_plan_options {
     const volatile int *cancel;
     int64_t cp;               /* ranks of context parallelism: as align = 2 * cp, and T must be a multiple; 0: none */
     const uint32_t *together; /* [count] sequences with one number share a block, next to each other, and count as one
-                                 sequence that is too long if they do not fit; UINT32_MAX: alone; NULL: all are */
+                                 sequence that is too long if they do not fit; BLOAD_ALONE: alone; NULL: all are */
 };
 
 struct bload_plan;
@@ -358,8 +359,6 @@ BLOAD_API void bload_plan_copy(const struct bload_plan *plan, int64_t *block_ptr
                                int32_t *length, int64_t *source_start);
 
 /* --- ranks ------------------------------------------------------------------------------------------------------ */
-
-#define BLOAD_ALONE UINT32_MAX /* a sequence in no group, or together with no other one */
 
 /* The options of a partition. Set size, and every other member that shall not have its default, which is 0. */
 struct bload_partition_options {

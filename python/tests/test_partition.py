@@ -126,6 +126,9 @@ class Partitions(tool.Tool):
         self.assertEqual(made.assignment, [[[2], [0, 3]], [[1], []]])
         self.assertIn("4 sequences on 2 ranks", repr(made))
         self.assertEqual(pickle.loads(pickle.dumps(made)).assignment, made.assignment)
+        for alone in (None, "", -1, float("nan")):
+            self.assertEqual(bload.partition([3, 3], 2, micro_batches=1, group=[alone, alone], together=[alone, alone]).lost, 0, alone)
+            self.assertEqual(bload.partition([3, 3, 2], 2, micro_batches=1, group=[alone, alone, "a"]).lost, 0.25, alone)
         none = bload.partition([], 2, micro_batches=3)
         self.assertEqual(none.assignment, [[[], [], []], [[], [], []]])
 

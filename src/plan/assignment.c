@@ -15,7 +15,7 @@
 #define TOKENS_MAX (INT64_C(1) << 61) /* of all sequences */
 #define ROWS_MAX INT64_C(1048576)     /* micro-batches of a rank */
 
-/* What is asked, with defaults in place of 0, and the work towards it. */
+/* The options, with defaults in place of 0, and the work on the assignment. */
 struct assigning {
     const struct bl_assignment_options *o;
     const int64_t *length; /* [count] */
@@ -92,7 +92,7 @@ static int sequences_check(struct assigning *a)
 /* --- bundles and groups ------------------------------------------------------------------------------------------- */
 
 /* Numbers the classes of sequences with one value, in order of their first sequence. value NULL, or
- * BL_ASSIGNMENT_ALONE: the sequence is a class of its own. class: [count], set. BL_EFAIL: out of memory. */
+ * BL_ALONE: the sequence is a class of its own. class: [count], set. BL_EFAIL: out of memory. */
 static int classes_number(uint32_t *class, size_t *classes, const uint32_t *value, size_t count, struct bl_error *e)
 {
     uint64_t *word = malloc((count + 1) * sizeof *word);
@@ -101,7 +101,7 @@ static int classes_number(uint32_t *class, size_t *classes, const uint32_t *valu
         return bl_error_memory(e);
     for (size_t i = 0; i < count; i++) {
         class[i] = (uint32_t)i; /* for now, the first sequence of the class */
-        if (value && value[i] != BL_ASSIGNMENT_ALONE)
+        if (value && value[i] != BL_ALONE)
             word[words++] = (uint64_t)value[i] << 32 | i;
     }
     bl_sort_u64(word, words, 0);
@@ -248,7 +248,7 @@ static int rows_bound(struct assigning *a, int64_t *rows)
         return BL_OK;
     BL_TRY(bound_parts(&tokens, p->group_length, p->groups, p->ranks, a->e));
     int64_t most = tokens / p->cap + (tokens % p->cap > 0);
-    /* Of the bundles of a group, no two that are longer than half of the maximum share a micro-batch. */
+    /* Two bundles that are longer than half of the maximum never share a micro-batch. */
     for (size_t g = 0; g < p->groups; g++) {
         int64_t halves = 0;
         for (uint32_t i = p->first[g]; i < p->first[g + 1] && 2 * p->length[p->member[i]] > p->cap; i++)

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-#define BL_ASSIGNMENT_ALONE UINT32_MAX /* a sequence in no group, or together with no other one */
 #define BL_ASSIGNMENT_RANKS_MAX 1048576
 #define BL_ASSIGNMENT_BINS_MAX INT64_C(134217728) /* micro-batches of all ranks */
 

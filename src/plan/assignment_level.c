@@ -171,7 +171,7 @@ int bl_assignment_level_bins(struct bl_assignment_state *s, const struct bl_assi
 
 /* --- empty micro-batches ------------------------------------------------------------------------------------------ */
 
-/* What a bundle may be taken from and given to, without more being lost. */
+/* The costs and sizes by which empty micro-batches are filled without more being lost. */
 struct filling {
     int64_t *cost;    /* [ranks] of a rank; or [bins] of a micro-batch, if ranks wait after each */
     int64_t *highest; /* [1] or [rows] the highest of them */

@@ -25,7 +25,7 @@ struct bl_assignment_problem {
     const volatile int *cancel;
 };
 
-/* Where the bundles are. Bin r * rows + m is micro-batch m of rank r. */
+/* The places of the bundles. Bin r * rows + m is micro-batch m of rank r. */
 struct bl_assignment_state {
     uint32_t *rank;        /* [groups] */
     uint32_t *bin;         /* [bundles] */
@@ -60,8 +60,8 @@ void bl_assignment_state_free(struct bl_assignment_state *s);
 int bl_assignment_pack(uint32_t *block, size_t *blocks, int64_t *bound, const struct bl_assignment_problem *p,
                        const uint32_t *id, size_t count, size_t most, struct bl_error *e);
 
-/* Exchanges bundles between ranks and micro-batches, so that less is lost. part: the work is
- * divided by it. Errors as of bl_assignment_make. */
+/* Exchanges bundles between ranks and micro-batches, so that less is lost. part: the work is divided by it. Errors as
+ * of bl_assignment_make. */
 int bl_assignment_level_ranks(struct bl_assignment_state *s, const struct bl_assignment_problem *p, struct bl_error *e);
 int bl_assignment_level_bins(struct bl_assignment_state *s, const struct bl_assignment_problem *p, int part,
                              struct bl_error *e);

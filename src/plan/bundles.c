@@ -15,7 +15,7 @@
 
 #define NOTHING UINT32_MAX
 
-/* What becomes of a sequence. */
+/* The states of a sequence: it begins a bundle, follows in one, or is left out of the plan. */
 enum { STARTS, FOLLOWS, LEFT_OUT };
 
 /* The state while bundles are made. */
@@ -117,7 +117,7 @@ static void bundling_leave_out(struct bundling *g, size_t sequence)
 
 /* --- what fits into a block --------------------------------------------------------------------------------------- */
 
-/* What a block has of pieces that follow each other. */
+/* The steps, pieces and columns of a block that is filled with pieces in their order. */
 struct filled {
     int64_t steps; /* with their alignment */
     int64_t size;

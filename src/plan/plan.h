@@ -46,7 +46,7 @@ enum bl_keep { BL_KEEP_NOTHING, BL_KEEP_ORDER };
 #define BL_EFFORT_MAX 1000000
 #define BL_ACCUMULATE_MAX 16384
 
-#define BL_ALONE UINT32_MAX /* in bl_plan_options.together: the sequence is in no bundle */
+#define BL_ALONE UINT32_MAX /* the number of a sequence that is in no bundle, or in no group of an assignment */
 
 #define BL_PLAN_OWN_NAME_SIZE 48 /* bytes of the name of a field with steps of its own, with its NUL */
 #define BL_COST_POINTS 4         /* fields with a cost of their own */

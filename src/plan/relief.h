@@ -34,7 +34,7 @@ struct bl_relief {
     /* Returns whether element x of holder `from` and element y of holder `to` can change places; y may be
      * BL_RELIEF_NONE. */
     bool (*fits)(void *context, size_t from, uint32_t x, size_t to, uint32_t y);
-    /* Is told of an exchange that fits. */
+    /* Makes an exchange that fits in the tables of the caller; the holders are changed by bl_relief_run. */
     void (*exchange)(void *context, size_t from, uint32_t x, size_t to, uint32_t y);
     void *context;
 };

@@ -69,8 +69,8 @@ static bool is_kept(const struct list *l, const int64_t *place, int64_t ranks, i
         kept = !l->o.max_tokens || tokens[b] <= l->o.max_tokens;
     for (size_t i = 0; i < l->count && kept; i++)
         for (size_t j = l->count < 64 ? 0 : i - (i > 40 ? 40 : i); j < i && kept; j++) {
-            bool group = l->o.group && l->group[i] == l->group[j] && l->group[i] != BL_ASSIGNMENT_ALONE;
-            bool together = l->o.together && l->together[i] == l->together[j] && l->together[i] != BL_ASSIGNMENT_ALONE;
+            bool group = l->o.group && l->group[i] == l->group[j] && l->group[i] != BL_ALONE;
+            bool together = l->o.together && l->together[i] == l->together[j] && l->together[i] != BL_ALONE;
             kept = (!group || place[i] / rows == place[j] / rows) && (!together || place[i] == place[j]);
         }
     free(tokens);
@@ -91,13 +91,13 @@ static void list_draw(struct list *l, size_t count, int64_t most)
         if (is_tailed && below(8))
             l->length[i] /= 8;
         l->cost[i] = (double)below(1000) / 64;
-        l->group[i] = below(4) ? (uint32_t)below(count / 3 + 1) : BL_ASSIGNMENT_ALONE;
-        l->together[i] = below(2) ? (uint32_t)(below(2) ? i / 2 : i / 3) : BL_ASSIGNMENT_ALONE;
+        l->group[i] = below(4) ? (uint32_t)below(count / 3 + 1) : BL_ALONE;
+        l->together[i] = below(2) ? (uint32_t)(below(2) ? i / 2 : i / 3) : BL_ALONE;
     }
     for (size_t i = 0; i < count; i++) {
         int64_t sum = 0;
         for (size_t j = 0; j < count && (has_together || j <= i); j++)
-            if (j == i || (has_together && l->together[i] == l->together[j] && l->together[i] != BL_ASSIGNMENT_ALONE))
+            if (j == i || (has_together && l->together[i] == l->together[j] && l->together[i] != BL_ALONE))
                 sum += l->length[j];
         widest = sum > widest ? sum : widest;
     }

@@ -20,7 +20,7 @@ SONAME = "libbload.so.2"
 OK, EFAIL, EUSAGE, EDATA, ECANCEL = 0, -1, -2, -3, -4
 MAX_COLUMNS = 8
 
-# How long an interrupted call may take to notice the cancel flag. After that, its thread ends by itself.
+# Seconds that the main thread waits for an interrupted call to end. A thread that takes longer ends by itself.
 PATIENCE = 0.3
 
 Result = TypeVar("Result")

@@ -249,7 +249,7 @@ class Manifest:
         self.cp = self.number("cp", 1, STEPS_MAX // 2) if self.has_cp else 0
         align = size_of(self.option("align")) or 1
         self.align = align if align > 1 else max(1, 2 * self.cp)
-        # What the end of the last sequence in cu_seqlens_padded is a multiple of; 0: blocks have no such table.
+        # cu_seqlens_padded has the end of the last sequence rounded up to a multiple of this; 0: blocks have no such table.
         self.padded_to = self.align if self.cp else 0
         if self.cp and (self.align % (2 * self.cp) or self.T % self.align):
             raise self.damaged(f"T = {self.T} and the alignment of {self.align} do not suit context parallelism over {self.cp} ranks")

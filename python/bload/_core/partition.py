@@ -8,9 +8,7 @@ from typing import Any, List, Optional
 import numpy as np
 
 from . import library
-from .planning import SYNCS, amounts, cost_pair, groups, optional, row, steps, whole, word
-
-ALONE = 2 ** 32 - 1  # BLOAD_ALONE
+from .planning import SYNCS, amounts, bundles, cost_pair, optional, steps, whole, word
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,13 +52,6 @@ class Partition:
                 f"lost {100 * self.lost:.2f} % (at least {100 * self.bound:.2f} %)>")
 
 
-def members(name: str, values: Any, count: int) -> np.ndarray:
-    """Return the number of each value among the different ones; -1 stays alone."""
-    numbers = groups(name, values, count)
-    numbers[np.array([value == -1 for value in values], bool) if row(name, values).dtype.kind == "O" else row(name, values) == -1] = ALONE
-    return numbers
-
-
 def copy(pointer: Any, count: int) -> np.ndarray:
     """Return a copy of an array of the library, which may be empty."""
     return np.ctypeslib.as_array(pointer, (count,)).copy() if count else np.empty(0, np.dtype(pointer._type_))
@@ -98,9 +89,9 @@ def partition(lengths: Any, ranks: int, *, micro_batches: Optional[int] = None, 
     sync : "step" or "micro"
         When ranks wait for each other: after all micro-batches of the step, or after every micro-batch.
     group : array, [N], optional
-        Sequences with one value are on one rank, such as the rollouts of one prompt; -1: in no group.
+        Sequences with one value are on one rank, such as the rollouts of one prompt. None, "" and numbers below 0: in no group.
     together : array, [N], optional
-        Sequences with one value are in one micro-batch; -1: alone.
+        Sequences with one value are in one micro-batch. None, "" and numbers below 0: alone.
     multiple : int
         The number of micro-batches is a multiple of it, such as the stages of a pipeline.
 
@@ -133,9 +124,9 @@ def partition(lengths: Any, ranks: int, *, micro_batches: Optional[int] = None, 
     elif cost is not None:
         options.cost = keep(amounts("cost", cost, len(given)))
     if group is not None:
-        options.group = keep(members("group", group, len(given)))
+        options.group = keep(bundles("group", group, len(given)))
     if together is not None:
-        options.together = keep(members("together", together, len(given)))
+        options.together = keep(bundles("together", together, len(given)))
 
     def make(cancel: ctypes.c_int) -> Partition:
         loaded, error, pointer = library.load(), library.Error(), ctypes.POINTER(library.Partition)()

@@ -264,9 +264,17 @@ def amounts(name: str, values: Any, count: int) -> np.ndarray:
     return array
 
 
+def labels(name: str, values: Any, count: int) -> np.ndarray:
+    """Return values of any types as an array [count]. Of a list that mixes texts and numbers, numpy alone would make texts."""
+    array = row(name, values, count)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.fromiter(values, object, count)
+    return array
+
+
 def groups(name: str, values: Any, count: int) -> np.ndarray:
     """Return the number of each value among the different ones, in the order in which they first occur: uint32."""
-    array = row(name, values, count)
+    array = labels(name, values, count)
     numbers: Any = {}
     if array.dtype.kind == "O":
         try:
@@ -280,10 +288,11 @@ def groups(name: str, values: Any, count: int) -> np.ndarray:
 
 
 def bundles(name: str, values: Any, count: int) -> np.ndarray:
-    """Return the numbers of the values as groups does, and ALONE for None, "" and numbers below 0."""
-    array = row(name, values, count)
+    """Return the numbers of the values as groups does, and ALONE for None, "", NaN and numbers below 0."""
+    array = labels(name, values, count)
     if array.dtype.kind in "OU":
-        alone = np.array([value is None or value == "" for value in array.tolist()], np.bool_)
+        alone = np.array([value is None or (not value if isinstance(value, str) else isinstance(value, (int, float)) and not value >= 0)
+                          for value in array.tolist()], np.bool_)
     elif array.dtype.kind in "iuf":
         alone = ~(array >= 0)  # NaN, too
     else:
