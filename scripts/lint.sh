@@ -121,8 +121,11 @@ options | report "a wrong member in a table of options does not compile"
 # Pages for developers go stale first where files are renamed.
 named_files() {
     local name files
-    files=$(find src include tests bench scripts fixtures python mk man -type f)
-    grep -ohE '`[a-z0-9_./]+\.(c|h|cu|sh|py|mk)`' CONTRIBUTING.md docs/{DESIGN,colour,gpu,performance,planning,robustness}.md | tr -d '`' | sort -u |
+    files=$(find src include tests bench scripts fixtures python mk man docs -type f)
+    {
+        grep -ohE '`[a-z0-9_./]+\.(c|h|cu|sh|py|mk)`' CONTRIBUTING.md docs/{DESIGN,colour,gpu,performance,planning,robustness}.md | tr -d '`'
+        grep -ohE '(src|docs)/[a-z0-9_./-]+\.[a-z]+' packaging/debian/copyright # lintian fails on a file that does not exist
+    } | sort -u |
         while read -r name; do
             grep -qE "(^|/)${name//./[.]}\$" <<<"$files" || echo "$name does not exist"
         done
