@@ -48,6 +48,7 @@ struct bl_field {
     int64_t shape[BL_FIELD_RANK_MAX]; /* of one step: {H, W, 3} */
     int part;                         /* the part of a composite that makes it; 0: the primary */
     int64_t pad;                      /* the padding value; other than 0 only for integers */
+    bool lossless;                    /* of a kind: no encoding may change its values, as they are numbers of classes */
     bool own;                         /* it has steps of its own, beside those of the sequence: see kind/own/own.h */
     bool flat;                        /* of own fields: shards store the steps without padding (BL_STORAGE_FLAT) */
     int64_t capacity;                 /* of own fields: the most steps in a block */

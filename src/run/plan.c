@@ -563,7 +563,7 @@ static int format_set_encoding(struct bl_packing *p, struct bl_error *e)
         code = bl_error_set(
             e, BL_EUSAGE,
             "--encode is for pictures, U8 [n,T,H,W,3] or grey frames of 8 bits%s: there is no such field among: %s",
-            kind == BL_ENCODING_JPEG ? " with sides up to 65535" : "", names.data);
+            kind == BL_ENCODING_JPEG ? " with sides up to 65535 (indices: --encode delta)" : "", names.data);
     bl_buffer_free(&names);
     return code;
 }

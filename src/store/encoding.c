@@ -60,7 +60,8 @@ bool bl_encoding_takes(enum bl_encoding_kind kind, const struct bl_field *field)
         return false;
     if (field->shape[2] != 3 && (field->shape[2] != 1 || !frames))
         return false;
-    return kind == BL_ENCODING_DELTA || (field->shape[0] <= SIDE_MAX && field->shape[1] <= SIDE_MAX);
+    return kind == BL_ENCODING_DELTA ||
+           (!field->lossless && field->shape[0] <= SIDE_MAX && field->shape[1] <= SIDE_MAX);
 }
 
 /* --- delta encoding ----------------------------------------------------------------------------------------------- */

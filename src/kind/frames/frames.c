@@ -20,15 +20,15 @@ extern const struct bl_kind bl_kind_frames;
 
 /* FFmpeg's encoder in the media module writes pictures as PNG files (read.c). bl_png_open loads the module. */
 
-/* Returns whether the steps of a field are pictures that PNG can hold: 1, 3 or 4 channels of 8 bits, or 1 of 16 bits.
- */
+/* Returns whether the steps of a field are pictures that PNG can hold: 1, 3 or 4 channels of 8 bits, or 1 or 3 of 16
+ * bits. */
 bool bl_png_can_encode(const struct bl_field *field)
 {
     /* A step of rank 2 is a picture of one channel, [H, W]; one of rank 3 has its channels last, [H, W, C]. The sides
      * have at most 32,767 pixels, so that FFmpeg's sizes of rows and pictures fit an int. */
     int64_t channels = field->rank == 2 ? 1 : field->rank == 3 ? field->shape[2] : 0;
     bool is_picture = field->dtype == BL_U8    ? channels == 1 || channels == 3 || channels == 4
-                      : field->dtype == BL_U16 ? channels == 1
+                      : field->dtype == BL_U16 ? channels == 1 || channels == 3
                                                : false;
     return is_picture && field->shape[0] <= INT16_MAX && field->shape[1] <= INT16_MAX;
 }
@@ -38,10 +38,11 @@ int bl_png_open(struct bl_png **png, const struct bl_field *field, struct bl_err
     const struct bl_media *media;
     *png = NULL;
     if (!bl_png_can_encode(field))
-        return bl_error_set(e, BL_EUSAGE,
-                            "--as png: the steps of %s are no pictures, U8 [H, W, 1, 3 or 4] or U16 [H, W], of up to "
-                            "%d pixels a side: use --as npy",
-                            field->name, INT16_MAX);
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--as png: the steps of %s are no pictures, U8 [H, W, 1, 3 or 4] or U16 [H, W, 1 or 3], of up "
+            "to %d pixels a side: use --as npy",
+            field->name, INT16_MAX);
     BL_TRY(bl_media_open(&media, e));
     return media->png_open(png, field, e);
 }
@@ -70,9 +71,17 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)
         return bl_error_set(e, BL_EUSAGE, "--%s is for video, and the inputs are frames",
                             config->hdr != BL_HDR_SKIP ? "hdr" : "count");
-    /* Scaled decoding is a property of libjpeg, which gives 8 bits. */
-    if (config->jpeg_scale && config->pixels == BL_CHANNELS_GRAY16)
-        return bl_error_set(e, BL_EUSAGE, "--jpeg-scale: --pixels gray16 takes no JPEG files, which have 8 bits");
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    /* Scaled decoding is a property of libjpeg, which gives 8 bits, and other numbers than those that were encoded. */
+    if (config->jpeg_scale && bl_channels_keep_numbers(channels))
+        return bl_error_set(
+            e, BL_EUSAGE, "--jpeg-scale: --pixels %s takes no JPEG files, which %s", bl_channels_choices[channels],
+            channels == BL_CHANNELS_INDEX ? "have other numbers than those that were encoded" : "have 8 bits");
+    if (channels == BL_CHANNELS_FLOW && config->size.width)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--size: --pixels flow keeps flow at its size: scaled, its vectors would have to be scaled, "
+            "too");
     if (config->jpeg_scale == BL_JPEG_AUTO && !config->size.width)
         return bl_error_set(e, BL_EUSAGE, "--jpeg-scale auto needs --size");
     if (config->times)

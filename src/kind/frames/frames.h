@@ -16,7 +16,8 @@
 
 struct bl_png;
 
-/* Whether steps of the field are pictures: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey, of up to INT16_MAX pixels a side.
+/* Whether steps of the field are pictures: U8 [H, W], [H, W, 1], 3 or 4, or U16 grey or RGB, of up to INT16_MAX pixels
+ * a side.
  */
 bool bl_png_can_encode(const struct bl_field *field);
 

@@ -306,17 +306,26 @@ static void plane_upsample(const AVFrame *from, int plane, AVFrame *to)
     }
 }
 
-/* Replaces a frame of YUV 4:2:0, as FFmpeg decodes lossy WebP, by one of 4:4:4 without transparency, whose chroma is
- * libwebp's to the bit: sited in the centre of four pixels, interpolated, and rounded to 8 bits. Other frames stay as
- * they are. */
-static int webp_upsample(AVFrame *frame, struct bl_error *e)
+/* Copies a plane of the size of the picture. */
+static void plane_copy(const AVFrame *from, int plane, AVFrame *to)
+{
+    for (int y = 0; y < from->height; y++)
+        memcpy(to->data[plane] + (ptrdiff_t)y * to->linesize[plane],
+               from->data[plane] + (ptrdiff_t)y * from->linesize[plane], (size_t)from->width);
+}
+
+/* Replaces a frame of YUV 4:2:0, as FFmpeg decodes lossy WebP, by one of 4:4:4, whose chroma is libwebp's to the bit:
+ * sited in the centre of four pixels, interpolated, and rounded to 8 bits. It has transparency only if that is wanted.
+ * Other frames stay as they are. */
+static int webp_upsample(AVFrame *frame, bool with_alpha, struct bl_error *e)
 {
     if (frame->format != AV_PIX_FMT_YUV420P && frame->format != AV_PIX_FMT_YUVA420P)
         return BL_OK;
     AVFrame *wide = av_frame_alloc();
     if (!wide)
         return bl_error_memory(e);
-    wide->format = AV_PIX_FMT_YUV444P;
+    with_alpha = with_alpha && frame->format == AV_PIX_FMT_YUVA420P;
+    wide->format = with_alpha ? AV_PIX_FMT_YUVA444P : AV_PIX_FMT_YUV444P;
     wide->width = frame->width;
     wide->height = frame->height;
     wide->color_range = AVCOL_RANGE_MPEG; /* libwebp knows no other, whatever a header says */
@@ -325,10 +334,10 @@ static int webp_upsample(AVFrame *frame, struct bl_error *e)
         av_frame_free(&wide);
         return bl_error_memory(e);
     }
-    /* Luma has its full size already. */
-    for (int y = 0; y < frame->height; y++)
-        memcpy(wide->data[0] + (ptrdiff_t)y * wide->linesize[0], frame->data[0] + (ptrdiff_t)y * frame->linesize[0],
-               (size_t)frame->width);
+    /* Luma and transparency have their full size already. */
+    plane_copy(frame, 0, wide);
+    if (with_alpha)
+        plane_copy(frame, 3, wide);
     plane_upsample(frame, 1, wide);
     plane_upsample(frame, 2, wide);
     av_frame_unref(frame);
@@ -342,6 +351,7 @@ static int webp_upsample(AVFrame *frame, struct bl_error *e)
 #define BYTES_MAX ((int64_t)256 << 20) /* of an image file, which is read into memory */
 #define SCANS_MAX 1000                 /* of a JPEG; encoders make about ten */
 #define RGB_BITS 24                    /* of a pixel that libjpeg-turbo decodes */
+#define ALPHA_BITS 8                   /* of a pixel's opacity that stays when the chroma of WebP is upsampled */
 #define AREA_ALIGNED 64                /* pixels that decoders add to the right and below */
 
 /* Returns the codec by the first bytes of the file, whatever the file's name is. */
@@ -362,8 +372,7 @@ static enum AVCodecID image_codec(const AVPacket *packet)
     return AV_CODEC_ID_NONE;
 }
 
-/* Checks that the file is the one that was listed, by size and time. It is called before and after the read. */
-static int image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e)
+int bl_image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -381,11 +390,41 @@ static int image_verify(const struct bl_image *image, int fd, const char *path, 
 struct image_setup {
     int64_t area;    /* pixels, the most that the decoder may take the image for */
     int64_t shorter; /* pixels, of the two sides; 0: not known */
+    int depth;       /* bits of a component; 0: not known */
 };
 
+/* Checks that an image has the pixels of these channels. Numbers stay as they are, or the image is refused: 8 bits
+ * times 257 would be no distances, and the palette's colours no classes. BL_EDATA. */
+static int image_check_pixels(const struct bl_image_header *h, enum bl_channels channels, struct bl_error *e)
+{
+    static const struct {
+        const char *kept, *other;
+    } texts[] = {[BL_CHANNELS_GRAY16] = {"16-bit grey PNG and TIFF", "gray or rgb"},
+                 [BL_CHANNELS_INDEX] = {"palettes and grey of up to 8 bits in PNG, TIFF and BMP", "rgb"},
+                 [BL_CHANNELS_RGB16] = {"16-bit RGB PNG and TIFF", "rgb"},
+                 [BL_CHANNELS_DEPTH] = {"16-bit grey PNG and TIFF", "gray or rgb"},
+                 [BL_CHANNELS_FLOW] = {".flo files", "rgb"}};
+    const bool is_kept[] = {[BL_CHANNELS_GRAY16] = h->exact,
+                            [BL_CHANNELS_INDEX] = h->indexed,
+                            [BL_CHANNELS_RGB16] = h->exact_rgb,
+                            [BL_CHANNELS_DEPTH] = h->exact,
+                            [BL_CHANNELS_FLOW] = false};
+    if (channels == BL_CHANNELS_RGBA && h->alpha_unsure)
+        return bl_error_set(e, BL_EDATA,
+                            "a TIFF whose last number of a pixel is not an alpha beside colours (ExtraSamples 0 or 1): "
+                            "--pixels rgb leaves it out");
+    if (!bl_channels_keep_numbers(channels) || is_kept[channels])
+        return BL_OK;
+    const char *other = channels == BL_CHANNELS_INDEX && h->exact         ? "gray16"
+                        : channels == BL_CHANNELS_RGB16 && h->depth == 16 ? "gray16"
+                                                                          : texts[channels].other;
+    return bl_error_set(
+        e, BL_EDATA, "%d bits%s: --pixels %s keeps %s as they are, and converts nothing to it; --pixels %s takes this",
+        h->depth, h->grey ? " of grey" : "", bl_channels_choices[channels], texts[channels].kept, other);
+}
+
 /* Checks that the image is of a supported format, fits the memory limit and has the wanted pixels, and reserves the
- * memory that decoding takes. With gray16 the numbers of a depth map stay as they are, or the image is refused: 8 bits
- * times 257 would be no distances. BL_EDATA: the image cannot be used. */
+ * memory that decoding takes. BL_EDATA: the image cannot be used. */
 static int image_check_header(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                               const struct bl_kind_env *env, struct image_setup *setup, struct bl_error *e)
 {
@@ -398,18 +437,17 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     /* An unknown header is left to the decoder, which has its own limits. */
     if (code || !found)
         return code;
-    if (channels == BL_CHANNELS_GRAY && header.bits < RGB_BITS)
+    if ((channels == BL_CHANNELS_GRAY || channels == BL_CHANNELS_RGBA) && header.bits < RGB_BITS)
         header.bits = RGB_BITS;
+    if (channels == BL_CHANNELS_RGBA)
+        header.beside += ALPHA_BITS;
+    setup->depth = header.depth;
     setup->shorter = header.width < header.height ? header.width : header.height;
     int64_t needed = bl_image_header_memory(&header, image->bytes);
     BL_TRY(bl_decoder_memory_check_picture(header.width, header.height, needed, env->decoder_memory, e));
     if (env->decoder_memory)
         setup->area = (header.width + AREA_ALIGNED) * (header.height + AREA_ALIGNED);
-    if (channels == BL_CHANNELS_GRAY16 && !header.exact)
-        return bl_error_set(e, BL_EDATA,
-                            "%d bits%s: --pixels gray16 keeps 16-bit grey PNG and TIFF as they are, and converts "
-                            "nothing to it; --pixels gray or rgb takes this",
-                            header.depth, header.grey ? " of grey" : "");
+    BL_TRY(image_check_pixels(&header, channels, e));
     return bl_reservation_need(env->reservation, needed, e);
 }
 
@@ -433,7 +471,7 @@ int bl_image_check(const struct bl_image *image, const char *path, enum bl_chann
 static int image_load(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
                       const struct bl_kind_env *env, struct image_setup *setup, AVPacket *packet, struct bl_error *e)
 {
-    BL_TRY(image_verify(image, fd, path, e));
+    BL_TRY(bl_image_verify(image, fd, path, e));
     if (image->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
@@ -442,7 +480,7 @@ static int image_load(const struct bl_image *image, int fd, const char *path, en
     if (av_new_packet(packet, (int)image->bytes) < 0)
         return bl_error_memory(e);
     BL_TRY(bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e));
-    return image_verify(image, fd, path, e);
+    return bl_image_verify(image, fd, path, e);
 }
 
 /* Opens a decoder for the file in the packet. The decoder must refuse damage rather than return a part of the picture.
@@ -486,6 +524,30 @@ static int image_decode_packet(AVCodecContext *context, AVPacket *packet, AVFram
     return BL_OK;
 }
 
+/* Returns whether a BMP may have transparency: it does if masks say which bits have it (compression BITFIELDS).
+ * Otherwise the fourth byte of a pixel is unused, whatever it is. */
+static bool bmp_has_alpha(const AVPacket *packet)
+{
+    enum { COMPRESSION = 30, BITFIELDS = 3 };
+    return packet->size >= COMPRESSION + 4 && AV_RL32(packet->data + COMPRESSION) == BITFIELDS;
+}
+
+/* Makes the numbers of 2 or 4 bits of a grey image again what they are in the file: decoders widen them to 0 to 255. */
+static int image_narrow(AVFrame *frame, int depth, struct bl_error *e)
+{
+    if (frame->format != AV_PIX_FMT_GRAY8 || depth < 1 || depth > 7)
+        return BL_OK;
+    if (av_frame_make_writable(frame) < 0)
+        return bl_error_memory(e);
+    int widest = UINT8_MAX / ((1 << depth) - 1); /* 85 for 2 bits, 17 for 4 */
+    for (int y = 0; y < frame->height; y++) {
+        uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0];
+        for (int x = 0; x < frame->width; x++)
+            row[x] = (uint8_t)(row[x] / widest);
+    }
+    return BL_OK;
+}
+
 /* Decodes the file in the packet by FFmpeg. Before that, the parts are removed that a strict decoder refuses and that
  * do not matter for the pixels. */
 static int image_decode_whole(AVPacket *packet, const struct image_setup *setup, enum bl_channels channels,
@@ -501,11 +563,16 @@ static int image_decode_whole(AVPacket *packet, const struct image_setup *setup,
         bl_tiff_drop_notes(packet->data, (size_t)packet->size);
         bl_tiff_widen_palette(packet->data, (size_t)packet->size);
     }
-    if (context->codec_id == AV_CODEC_ID_TIFF && channels == BL_CHANNELS_GRAY16)
+    if (context->codec_id == AV_CODEC_ID_TIFF && bl_channels_keep_numbers(channels))
         bl_tiff_keep_numbers(packet->data, (size_t)packet->size);
+    bool has_alpha = context->codec_id != AV_CODEC_ID_BMP || bmp_has_alpha(packet);
     code = image_decode_packet(context, packet, frame, e);
+    if (!code && !has_alpha && frame->format == AV_PIX_FMT_BGRA)
+        frame->format = AV_PIX_FMT_BGR0; /* the same bytes */
     if (!code && context->codec_id == AV_CODEC_ID_WEBP)
-        code = webp_upsample(frame, e);
+        code = webp_upsample(frame, channels == BL_CHANNELS_RGBA, e);
+    if (!code && channels == BL_CHANNELS_INDEX)
+        code = image_narrow(frame, setup->depth, e);
 out:
     avcodec_free_context(&context);
     return code;
@@ -516,7 +583,7 @@ out:
 static int image_decode_upright(AVPacket *packet, const struct image_setup *setup, struct bl_image_wanted wanted,
                                 AVFrame *frame, struct bl_error *e)
 {
-    bool grey = wanted.channels == BL_CHANNELS_GRAY, done = false;
+    bool grey = wanted.channels == BL_CHANNELS_GRAY, rgba = wanted.channels == BL_CHANNELS_RGBA, done = false;
     int orientation, shift = 0;
     BL_TRY(bl_image_orientation(packet->data, (size_t)packet->size, &orientation, e));
     if (image_codec(packet) == AV_CODEC_ID_MJPEG) {
@@ -528,7 +595,7 @@ static int image_decode_upright(AVPacket *packet, const struct image_setup *setu
         /* Halves the picture while its shorter side stays long enough. */
         while (shift < wanted.shift && setup->shorter >> (shift + 1) >= wanted.side)
             shift++;
-        if (shift || grey)
+        if (shift || grey || rgba) /* Pillow's pixels, which are libjpeg-turbo's */
             BL_TRY(bl_jpeg_decode_reduced(packet->data, (size_t)packet->size, shift, grey, frame, &done, e));
     }
     if (!done)

@@ -41,8 +41,9 @@ int bl_jpeg_decode_reduced(const uint8_t *data, size_t size, int shift, bool gre
 
 /* The request for an image. JPEG files are reduced while they are decoded, to 1 / 2^shift of their sides, by the
  * largest shift that leaves both sides at least `side` long. Other files, and JPEG files that only FFmpeg decodes, keep
- * their size. Grey is made from libjpeg-turbo's pixels where it decodes the file, as in Pillow. 16-bit grey is made
- * only from PNG and TIFF, whose numbers FFmpeg does not change. */
+ * their size. Grey is made from libjpeg-turbo's pixels where it decodes the file, as in Pillow. Channels
+ * that keep numbers are made only from PNG, TIFF and BMP, whose numbers FFmpeg does not change. .flo files have no
+ * frame: see flow.h. */
 struct bl_image_wanted {
     enum bl_channels channels;
     int shift; /* at most, 0 to BL_IMAGE_SHIFT_MAX */
@@ -54,6 +55,10 @@ struct bl_image_wanted {
  * pixels; BL_EFAIL: it cannot be read, or its size or time has changed. */
 int bl_image_decode(const struct bl_image *image, const char *path, struct bl_image_wanted wanted,
                     const struct bl_kind_env *env, AVFrame *frame, struct bl_error *e);
+
+/* Checks that an open file is the one that was listed, by size and time, before and after it is read. BL_EDATA: it is
+ * no regular file; BL_EFAIL: it has changed. */
+int bl_image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e);
 
 /* Checks an image by its header alone, for a scan. BL_EDATA: the format is not supported, decoding may take more memory
  * than the limit, or the image has no pixels for these channels. Otherwise the reservation notes the memory that

@@ -20,9 +20,11 @@
 #include "kind/kind.h"
 
 /* AVIF and HEIC files are not decoded. They are listed so that their header refuses them: without them, a sequence
- * would silently consist of the other images. */
-const char *const bl_image_extensions[] = {"jpg", "jpeg", "jfif", "png",  "bmp",  "webp",
-                                           "tif", "tiff", "avif", "heic", "heif", NULL};
+ * would silently consist of the other images. Only a folder without other images is one of .flo files. */
+#define FLOW "flo"
+const char *const bl_image_extensions[] = {"jpg",  "jpeg", "jfif", "png",  "bmp", "webp", "tif",
+                                           "tiff", "avif", "heic", "heif", FLOW,  NULL};
+static const char *const flow_extensions[] = {FLOW, NULL};
 
 /* Returns the last number before the extension, or -1: "img_00012.jpg" has 12, "001YG-3b.png" has 3, "cover.png" has
  * none. A number beyond 32 bits, such as a time in microseconds, counts as none. */
@@ -100,10 +102,10 @@ static int image_compare_names(const void *a, const void *b)
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
 }
 
-/* Adds the images of the directory that match the pattern, in the order of the file system. The folder's bytes are
- * those of all its images. */
-static int image_folder_read(struct bl_image_folder *folder, DIR *directory, const char *path, const char *pattern,
-                             struct bl_error *e)
+/* Adds the images of the directory that match the pattern, in the order of the file system, and .flo files to `flow`
+ * in the same way. The bytes of each are those of all such files. *has_images: there are other files than .flo. */
+static int image_folder_read(struct bl_image_folder *images, struct bl_image_folder *flow, bool *has_images,
+                             DIR *directory, const char *path, const char *pattern, struct bl_error *e)
 {
     int code = BL_OK;
     while (!code) {
@@ -125,6 +127,9 @@ static int image_folder_read(struct bl_image_folder *folder, DIR *directory, con
             continue;
         if (!S_ISREG(status.st_mode))
             status.st_size = 0; /* a pipe or a device: reading reports it */
+        bool is_flow = bl_path_has_extension(entry->d_name, flow_extensions);
+        struct bl_image_folder *folder = is_flow ? flow : images;
+        *has_images = *has_images || !is_flow;
         /* The size covers images that the pattern excludes, too, because the digest does. */
         folder->bytes += status.st_size;
         if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
@@ -139,8 +144,16 @@ int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const
     DIR *directory = bl_opener_folder(path);
     if (!directory)
         return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
-    int code = image_folder_read(folder, directory, path, pattern, e);
+    struct bl_image_folder flow = {0};
+    bool has_images = false;
+    int code = image_folder_read(folder, &flow, &has_images, directory, path, pattern, e);
     closedir(directory);
+    if (has_images) {
+        bl_image_folder_free(&flow);
+    } else {
+        bl_image_folder_free(folder);
+        *folder = flow;
+    }
     /* qsort must not get a NULL pointer, which an empty list has. */
     if (folder->count)
         qsort(folder->image, folder->count, sizeof *folder->image, image_compare_names);

@@ -36,8 +36,9 @@ int32_t bl_image_folder_number(const struct bl_image_folder *folder, size_t i);
  * others have. */
 int bl_image_folder_position(const struct bl_image_folder *folder, size_t i, double *position, struct bl_error *e);
 
-/* Lists the files with the extension of an image whose names match the pattern, if that is not NULL; hidden files are
- * left out. BL_EDATA: not a folder; BL_EFAIL: it cannot be read. To be freed also after an error. */
+/* Lists the files with the extension of an image, or, in a folder without images, the .flo files. Their names match the
+ * pattern, if that is not NULL; hidden files are left out. BL_EDATA: not a folder; BL_EFAIL: it cannot be read. To be
+ * freed also after an error. */
 int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e);
 void bl_image_folder_free(struct bl_image_folder *folder);
 

@@ -216,6 +216,8 @@ static void png_read(struct bl_window *b, struct bl_image_header *h)
     h->depth = depth;
     h->grey = colour == 0 || colour == 4;
     h->exact = h->grey && depth == 16;
+    h->exact_rgb = (colour == 2 || colour == 6) && depth == 16;
+    h->indexed = colour == 3 || (h->grey && depth <= 8);
     png_check(b, h);
 }
 
@@ -230,6 +232,8 @@ static void bmp_read(struct bl_window *b, struct bl_image_header *h)
     h->width = (int64_t)bl_window_number(b, 18, old ? 2 : 4, false);
     h->height = old ? (int64_t)bl_window_number(b, 20, 2, false) : height < 0 ? -(int64_t)height : height;
     h->bits = depth <= 8 ? 8 : 32;
+    h->depth = depth <= 8 ? depth : 8;
+    h->indexed = depth >= 1 && depth <= 8;
 }
 
 /* --- JPEG ------------------------------------------------------------------------------------------------------- */
@@ -337,6 +341,7 @@ enum {
     TIFF_SAMPLES = 277,
     TIFF_PLANES = 284,
     TIFF_TILE_WIDTH = 322,
+    TIFF_EXTRA_SAMPLES = 338,
 };
 
 /* The tags of a directory that are needed here. If a tag is repeated, the larger value counts, since decoders differ.
@@ -344,7 +349,8 @@ enum {
 struct tiff_tags {
     int64_t width, height, depth, samples, photometric, compression, tile, planes, format, fill;
     int64_t new_subfile, subfile;
-    int64_t next; /* where the next directory is; 0: there is none */
+    int64_t extra; /* what the number beside colours is: 0 nothing, 1 and 2 opacity; -1: not stated */
+    int64_t next;  /* where the next directory is; 0: there is none */
 };
 
 /* Returns the first value of a tag: a byte, a short or a long. Values of up to 4 bytes lie in the entry itself. */
@@ -360,28 +366,25 @@ static int64_t tiff_tag_value(struct bl_window *b, int64_t entry, bool big_endia
 /* Reads the tags of the directory at an offset. A tag that is missing has the default of the format. */
 static void tiff_read_tags(struct bl_window *b, int64_t directory, bool big_endian, struct tiff_tags *t)
 {
-    *t = (struct tiff_tags){.depth = 1, .samples = 1, .compression = 1, .format = 1};
+    *t = (struct tiff_tags){.depth = 1, .samples = 1, .compression = 1, .format = 1, .extra = -1};
     const struct {
         int tag;
         int64_t *value;
-    } wanted[] = {{TIFF_WIDTH, &t->width},
-                  {TIFF_HEIGHT, &t->height},
-                  {TIFF_BITS, &t->depth},
-                  {TIFF_PHOTOMETRIC, &t->photometric},
-                  {TIFF_SAMPLES, &t->samples},
-                  {TIFF_COMPRESSION, &t->compression},
-                  {TIFF_TILE_WIDTH, &t->tile},
-                  {TIFF_PLANES, &t->planes},
-                  {TIFF_FILL_ORDER, &t->fill},
-                  {TIFF_SAMPLE_FORMAT, &t->format},
-                  {TIFF_NEW_SUBFILE, &t->new_subfile},
+    } wanted[] = {{TIFF_WIDTH, &t->width},         {TIFF_HEIGHT, &t->height},
+                  {TIFF_BITS, &t->depth},          {TIFF_PHOTOMETRIC, &t->photometric},
+                  {TIFF_SAMPLES, &t->samples},     {TIFF_COMPRESSION, &t->compression},
+                  {TIFF_TILE_WIDTH, &t->tile},     {TIFF_PLANES, &t->planes},
+                  {TIFF_FILL_ORDER, &t->fill},     {TIFF_SAMPLE_FORMAT, &t->format},
+                  {TIFF_EXTRA_SAMPLES, &t->extra}, {TIFF_NEW_SUBFILE, &t->new_subfile},
                   {TIFF_SUBFILE, &t->subfile}};
     int64_t tags = (int64_t)bl_window_number(b, directory, 2, big_endian);
     for (int64_t i = 0; i < tags && i < TAGS_MAX && !b->ended && !b->code; i++) {
         int64_t entry = directory + 2 + 12 * i;
         int tag = (int)bl_window_number(b, entry, 2, big_endian);
         for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
-            int64_t value = wanted[k].tag == tag ? tiff_tag_value(b, entry, big_endian) : 0;
+            if (wanted[k].tag != tag)
+                continue;
+            int64_t value = tiff_tag_value(b, entry, big_endian);
             if (value > *wanted[k].value)
                 *wanted[k].value = value;
         }
@@ -453,6 +456,9 @@ static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
     h->depth = (int)(t.depth < DEPTH_MAX ? t.depth : DEPTH_MAX);
     h->grey = t.photometric <= 1 && t.samples <= 2;
     h->exact = h->grey && t.depth > 8 && t.depth <= 16;
+    h->exact_rgb = t.photometric == 2 && t.samples >= 3 && t.depth == 16;
+    h->indexed = t.depth <= 8 && t.samples == 1 && (t.photometric <= 1 || t.photometric == 3);
+    h->alpha_unsure = t.samples == (h->grey ? 2 : 4) && t.extra >= 0 && t.extra != 2;
     int64_t depth = t.depth > 16 ? 32 : t.depth > 8 ? 16 : 8;
     h->bits = (int)(depth * (t.samples > 4 ? 4 : t.samples));
     h->beside = h->bits;
@@ -475,6 +481,7 @@ static void header_read_other(struct bl_window *b, struct bl_image_header *h)
     } known[] = {{0, 4, 0x49492b00, "BigTIFF: write TIFF or PNG"},
                  {0, 4, 0x4d4d002b, "BigTIFF: write TIFF or PNG"},
                  {0, 4, 0x47494638, "GIF: write each of its images to a PNG file"},
+                 {0, 4, 0x50494548, "optical flow (.flo): --pixels flow takes it"},
                  {4, 8, 0x6674797061766966, "AVIF: convert it to PNG"},
                  {4, 8, 0x6674797061766973, "AVIF: convert it to PNG"},
                  {4, 7, 0x66747970686569, "HEIC: convert it to PNG or JPEG"}, /* heic, heix, heim, heis */

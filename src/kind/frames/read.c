@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind/frames/flow.h"
 #include "kind/frames/image.h"
 #include "kind/list.h"
 #include "kind/video/convert.h"
@@ -66,14 +67,15 @@ int bl_png_encoder_open(struct bl_png **out, const struct bl_field *field, struc
     /* bl_png_can_encode has checked the types and channels. */
     enum AVPixelFormat pixels = channels == 1 ? AV_PIX_FMT_GRAY8 : channels == 3 ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA;
     /* The encoder takes 16 bits in PNG's own order of bytes. */
-    if (field->dtype == BL_U16)
-        pixels = AV_PIX_FMT_GRAY16BE;
+    bool is_wide = field->dtype == BL_U16;
+    if (is_wide)
+        pixels = channels == 1 ? AV_PIX_FMT_GRAY16BE : AV_PIX_FMT_RGB48BE;
     *out = NULL;
     struct bl_png *png = calloc(1, sizeof *png);
     if (!png)
         return bl_error_memory(e);
     png->row = bl_field_step_bytes(field) / (size_t)field->shape[0];
-    png->swaps = pixels == AV_PIX_FMT_GRAY16BE;
+    png->swaps = is_wide;
     int code = png_start(png, field, pixels, e);
     if (code)
         bl_png_encoder_close(png);
@@ -124,6 +126,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
 {
     struct bl_buffer file = {0};
     enum bl_channels channels = (enum bl_channels)config->pixels;
+    struct bl_dimensions flow;
     int code = BL_OK;
     for (size_t i = begin; i < end && !code; i += (size_t)config->stride) {
         /* A folder may have a million images, and each header costs an open. */
@@ -135,7 +138,8 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
         bl_buffer_printf(&file, "%s/%s", path, folder->image[i].name);
         code = bl_buffer_check(&file, e);
         if (!code)
-            code = bl_image_check(&folder->image[i], file.data, channels, env, e);
+            code = channels == BL_CHANNELS_FLOW ? bl_flow_read_size(&folder->image[i], file.data, &flow, e)
+                                                : bl_image_check(&folder->image[i], file.data, channels, env, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", folder->image[i].name);
     }
@@ -327,11 +331,27 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     return code;
 }
 
-int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const struct bl_row *row,
+/* Reads a .flo file of the folder `path`: its vectors into out, or, if out is NULL, its size alone. */
+static int frames_read_flow(const char *path, const struct bl_image *image, struct bl_dimensions *size, uint8_t *out,
+                            struct bl_error *e)
+{
+    struct bl_buffer file = {0};
+    bl_buffer_printf(&file, "%s/%s", path, image->name);
+    BL_TRY(bl_buffer_check(&file, e));
+    int code = out ? bl_flow_read(image, file.data, size, out, e) : bl_flow_read_size(image, file.data, size, e);
+    bl_buffer_free(&file);
+    if (code == BL_EDATA)
+        bl_error_prefix(e, "%s", image->name);
+    return code;
+}
+
+int bl_frames_read_size(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
                         struct bl_dimensions *size, struct bl_error *e)
 {
+    const struct bl_video_config *config = values;
     struct bl_image_folder folder;
     struct bl_geometry geometry = {0};
+    struct bl_dimensions first = {0};
     /* The first image decides the size of the field. */
     AVFrame *frame = av_frame_alloc();
     int code = frames_list_folder(&folder, config, row, e);
@@ -342,10 +362,12 @@ int bl_frames_read_size(const void *config, const struct bl_kind_env *env, const
     /* The list may have become shorter since the scan. */
     else if ((size_t)row->clip_begin >= folder.count)
         code = bl_error_set(e, BL_EDATA, "no images");
+    else if (config->pixels == BL_CHANNELS_FLOW)
+        code = frames_read_flow(row->path, &folder.image[row->clip_begin], &first, NULL, e);
     else
         code = frames_decode_image(row->path, &folder.image[row->clip_begin], config, env, frame, &geometry, e);
 out:
-    *size = (struct bl_dimensions){geometry.width, geometry.height};
+    *size = first.width ? first : (struct bl_dimensions){geometry.width, geometry.height};
     bl_image_folder_free(&folder);
     av_frame_free(&frame);
     return code;
@@ -424,6 +446,8 @@ static int frames_reader_read_step(struct frames_reader *r, const struct bl_imag
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     /* A decoder's process that gives no sign for too long is ended as hanging. */
     bl_cancel_beat(r->env->cancel);
+    if (r->config->pixels == BL_CHANNELS_FLOW)
+        return frames_read_flow(r->path, image, &r->size, out, e);
     BL_TRY(frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e));
     if (geometry.width != r->size.width || geometry.height != r->size.height)
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,

@@ -70,6 +70,7 @@ int bl_colour_make(struct bl_colour *colour, const struct bl_pixels *pixels, enu
                (pixels->family == BL_FAMILY_GREY && range != AVCOL_RANGE_MPEG);
     double largest = (double)(((1 << pixels->depth) - 1) << (16 - pixels->depth));
     double black = full ? 0 : 16 * 256, luma = full ? largest : 219 * 256, chroma = full ? largest : 224 * 256;
+    colour->black = (uint16_t)black;
     double middle = (32768 - black) * (255 / luma) - 128, kr = 0, kb = 0;
     colour->gain = colour_factor(255 / luma);
     colour->base = (int16_t)lrint((middle + 0.5) * (1 << BL_COLOUR_SHIFT)); /* 0.5: level_to_byte truncates */

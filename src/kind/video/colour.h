@@ -7,6 +7,7 @@
 #define BL_COLOUR_H
 
 #include <libavutil/frame.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@
 struct bl_colour {
     enum bl_family family;
     int16_t base, gain;
+    uint16_t black; /* the word of black, of luma, grey and RGB */
     int16_t red[2], green[2], blue[2];
 };
 
@@ -59,10 +61,19 @@ struct bl_pixel_writer {
     enum bl_channels channels;
     enum bl_simd simd;
     struct bl_colour colour;  /* from words to levels */
+    struct bl_colour alpha;   /* of transparency, from words to levels */
+    bool has_alpha;           /* false: all pixels are opaque */
     int depth;                /* bits of a component, which are the upper bits of a word */
+    uint8_t mask;             /* of an index: the bits that it has in the frame */
+    double per_metre;         /* numbers of a depth map in a metre */
+    uint8_t *levels;          /* a buffer for RGB and alpha of one line */
     uint8_t *origin;          /* the place of the scaled picture's first pixel */
     ptrdiff_t step_x, step_y; /* bytes from a pixel's place to that of the next pixel and of the next row */
     uint8_t *row;             /* a buffer for one line of the scaled picture */
 };
+
+/* Writes count pixels of row y from column x on, from count words of R, G and B (or Y, U and V), or of the first plane
+ * alone, and of transparency. */
+void bl_pixel_writer_put(const struct bl_pixel_writer *writer, const uint16_t *const plane[4], int x, int y, int count);
 
 #endif

@@ -130,59 +130,11 @@ static int graphs_find(struct bl_graphs *graphs, const struct bl_graph_key *key,
     return BL_OK;
 }
 
-/* --- pixel writer ------------------------------------------------------------------------------------------------- */
-
-#define GROUP 32 /* numbers written at a time */
-#define INLINE inline __attribute__((always_inline))
-
-/* Writes the numbers that words were made from, as 16-bit numbers in the byte order of the processor. */
-static void numbers_write(const uint16_t *restrict words, int depth, int count, uint8_t *restrict out)
-{
-    uint16_t some[GROUP] = {0};
-    int spare = 16 - depth, whole = count / GROUP * GROUP;
-    for (int x = 0; x < whole; x += GROUP) {
-        for (int i = 0; i < GROUP; i++)
-            some[i] = (uint16_t)(words[x + i] >> spare);
-        memcpy(out + 2 * (size_t)x, some, sizeof some);
-    }
-    for (int i = 0; i < count - whole; i++)
-        some[i] = (uint16_t)(words[whole + i] >> spare);
-    memcpy(out + 2 * (size_t)whole, some, (size_t)(count - whole) * sizeof *some);
-}
-
-/* Copies pixels to places that are step bytes apart; size is a constant in each call, for speed. */
-static INLINE void pixels_scatter(const uint8_t *from, int size, int count, uint8_t *to, ptrdiff_t step)
-{
-    for (int i = 0; i < count; i++, from += size, to += step)
-        memcpy(to, from, (size_t)size);
-}
-
-/* Writes count pixels of row y from column x on, from count words of each plane (except for RGB: of the first). Where
- * the picture is turned, the pixels of a row are not neighbours: they are converted into a buffer first. */
-static void pixel_writer_put(const struct bl_pixel_writer *w, const uint16_t *const plane[3], int x, int y, int count)
-{
-    uint8_t *to = w->origin + y * w->step_y + x * w->step_x;
-    int size = bl_channels_bytes(w->channels);
-    uint8_t *row = w->step_x == size ? to : w->row;
-    if (w->channels == BL_CHANNELS_RGB)
-        bl_colour_row(&w->colour, w->simd, plane, count, row);
-    else if (w->channels == BL_CHANNELS_GRAY)
-        bl_colour_grey_row(&w->colour, w->simd, plane[0], count, row);
-    else
-        numbers_write(plane[0], w->depth, count, row);
-    if (row == to)
-        return;
-    if (size == 3)
-        pixels_scatter(row, 3, count, to, w->step_x);
-    else if (size == 2)
-        pixels_scatter(row, 2, count, to, w->step_x);
-    else
-        pixels_scatter(row, 1, count, to, w->step_x);
-}
-
 /* --- conversion --------------------------------------------------------------------------------------------------- */
 
 #define LINE_ALIGN 32 /* bytes: zimg's requirement on any processor */
+#define PLANES 4      /* three components, and transparency, whatever its number in the frame */
+#define ALPHA 3
 
 /* Memory that is kept from frame to frame, and grows. */
 struct scratch {
@@ -194,7 +146,7 @@ struct bl_convert {
     struct bl_convert_options options;
     struct bl_graphs graphs;
     struct bl_scanlines lines;
-    struct scratch temporary, in, narrow, low, out[3], row, mixed[3];
+    struct scratch temporary, in, narrow, low, out[PLANES], row, mixed[3], levels, plain[3];
     struct bl_tonemap *tonemap; /* NULL until a frame needs it */
 };
 
@@ -211,13 +163,16 @@ struct conversion {
     const struct bl_geometry *geometry;
     struct bl_pixel_writer writer;
     bool mixes;                 /* the one component is the luma of three */
+    bool premultiplies;         /* colours are scaled as multiples of their opacity */
+    uint16_t opaque;            /* the word of full opacity */
     struct bl_tonemap *tonemap; /* takes the scaled lines, or NULL */
     int component;              /* the one being scaled */
     struct lines in;            /* zimg's input */
     struct lines narrow;        /* chroma before it is widened: of the scaled height, or the row at hand */
     struct lines low;           /* chroma of the scaled width, before its height is scaled */
-    struct lines out[3];   /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
-    struct lines mixed[3]; /* the three components of a row */
+    struct lines out[PLANES]; /* scaled; of luma or of grey, the last to come, only the lines that zimg has under way */
+    struct lines mixed[3];    /* the three components of a row, or transparency and chroma */
+    struct lines plain[3];    /* a scaled row without the factor of its opacity */
 };
 
 /* Makes sure that the memory has at least so many bytes; its content is lost where it grows. */
@@ -257,30 +212,56 @@ void bl_convert_close(struct bl_convert *convert)
     av_free(convert->in.data);
     av_free(convert->narrow.data);
     av_free(convert->low.data);
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < PLANES; c++)
         av_free(convert->out[c].data);
+    for (int c = 0; c < 3; c++) {
         av_free(convert->mixed[c].data);
+        av_free(convert->plain[c].data);
     }
     av_free(convert->row.data);
+    av_free(convert->levels.data);
     bl_tonemap_close(convert->tonemap);
     free(convert);
+}
+
+/* Returns whether the channels are numbers that frames of these pixels have. */
+static bool numbers_are_in(enum bl_channels channels, const struct bl_pixels *pixels)
+{
+    bool grey = pixels->family == BL_FAMILY_GREY, palette = pixels->format == AV_PIX_FMT_PAL8;
+    if (channels == BL_CHANNELS_INDEX)
+        return palette || (grey && pixels->depth == 8);
+    if (channels == BL_CHANNELS_RGB16)
+        return pixels->family == BL_FAMILY_RGB && pixels->depth > 8;
+    return channels != BL_CHANNELS_FLOW && grey && pixels->depth > 8;
+}
+
+/* Checks frames whose numbers are kept. BL_EDATA: they have no such numbers. */
+static int convert_check_numbers(enum AVPixelFormat format, enum bl_channels channels, struct bl_error *e)
+{
+    static const struct {
+        const char *kept, *other;
+    } texts[] = {[BL_CHANNELS_GRAY16] = {"grey of 9 to 16 bits, such as gray16le", "gray or rgb"},
+                 [BL_CHANNELS_INDEX] = {"palettes and grey of up to 8 bits, such as pal8", "rgb"},
+                 [BL_CHANNELS_RGB16] = {"RGB of 9 to 16 bits, such as rgb48le", "rgb"},
+                 [BL_CHANNELS_DEPTH] = {"grey of 9 to 16 bits, such as gray16le", "gray or rgb"},
+                 [BL_CHANNELS_FLOW] = {"the vectors of .flo files", "rgb"}};
+    struct bl_pixels pixels;
+    struct bl_error other = {0};
+    if (format == AV_PIX_FMT_NONE || (!bl_pixels_make(&pixels, format, &other) && numbers_are_in(channels, &pixels)))
+        return BL_OK;
+    const char *name = av_get_pix_fmt_name(format);
+    return bl_error_set(e, BL_EDATA,
+                        "its pixels are %s: --pixels %s keeps %s, and converts nothing to it; --pixels %s takes these",
+                        name ? name : "of an unknown format", bl_channels_choices[channels], texts[channels].kept,
+                        texts[channels].other);
 }
 
 int bl_convert_check(enum AVPixelFormat format, enum AVColorTransferCharacteristic transfer, enum AVColorSpace matrix,
                      const struct bl_convert_options *options, struct bl_error *e)
 {
     struct bl_pixels pixels = {.family = BL_FAMILY_YUV};
-    struct bl_error other = {0};
-    if (options->channels == BL_CHANNELS_GRAY16) {
-        if (format == AV_PIX_FMT_NONE ||
-            (!bl_pixels_make(&pixels, format, &other) && pixels.family == BL_FAMILY_GREY && pixels.depth > 8))
-            return BL_OK;
-        const char *name = av_get_pix_fmt_name(format);
-        return bl_error_set(e, BL_EDATA,
-                            "its pixels are %s: --pixels gray16 keeps grey of 9 to 16 bits, such as gray16le, and "
-                            "converts nothing to it; --pixels gray or rgb takes these",
-                            name ? name : "of an unknown format");
-    }
+    if (bl_channels_keep_numbers(options->channels))
+        return convert_check_numbers(format, options->channels, e);
     if (format != AV_PIX_FMT_NONE) {
         BL_TRY(bl_pixels_make(&pixels, format, e));
     }
@@ -301,10 +282,61 @@ static uint16_t *line_at(const struct lines *lines, unsigned row)
     return (uint16_t *)(void *)(lines->data + (ptrdiff_t)(row & lines->mask) * lines->stride);
 }
 
+/* Returns the word of a component that is black or without colour. */
+static int component_zero(const struct conversion *p, int c)
+{
+    return c && p->convert->lines.pixels.family == BL_FAMILY_YUV ? 1 << 15 : p->writer.colour.black;
+}
+
+/* Reads a part of a row of a colour, in luma's width, as a multiple of its opacity: a transparent pixel has no part in
+ * the mean of its neighbours. */
+static void component_read_multiplied(struct conversion *p, int y, int from, int to, uint16_t *out)
+{
+    struct bl_scanlines *lines = &p->convert->lines;
+    uint16_t *alpha = line_at(&p->mixed[0], 0), *narrow = line_at(&p->mixed[1], 0);
+    int zero = component_zero(p, p->component);
+    if (bl_scanlines_is_narrow(lines, p->component)) {
+        bl_scanlines_read(lines, p->component, y, 0, lines->chroma_width, narrow);
+        bl_scanlines_upsample_width(lines, narrow, from, to, out);
+    } else {
+        bl_scanlines_read(lines, p->component, y, from, to, out);
+    }
+    bl_scanlines_read_alpha(lines, y, from, to, alpha);
+    for (int x = from; x < to; x++) {
+        int64_t part = (int64_t)(out[x] - zero) * alpha[x], half = part < 0 ? -p->opaque / 2 : p->opaque / 2;
+        out[x] = (uint16_t)(zero + (part + half) / p->opaque);
+    }
+}
+
+/* Takes the opacity out of count scaled words of each colour again. Where nothing is opaque, the result is black. */
+static void planes_divide(const struct conversion *p, const uint16_t *plane[PLANES], int count)
+{
+    int planes = p->convert->lines.pixels.planes;
+    for (int c = 0; c < planes; c++) {
+        uint16_t *plain = line_at(&p->plain[c], 0);
+        int zero = component_zero(p, c);
+        for (int x = 0; x < count; x++) {
+            int64_t alpha = plane[ALPHA][x] < p->opaque ? plane[ALPHA][x] : p->opaque;
+            int64_t part = (int64_t)(plane[c][x] - zero) * p->opaque, half = part < 0 ? -alpha / 2 : alpha / 2;
+            int64_t word = alpha ? zero + (part + half) / alpha : zero;
+            plain[x] = (uint16_t)(word < 0 ? 0 : word > UINT16_MAX ? UINT16_MAX : word);
+        }
+        plane[c] = plain;
+    }
+}
+
 /* Reads columns from...to - 1 of the current component for row y into out[from...]. */
 static void component_read(struct conversion *p, int y, int from, int to, uint16_t *out)
 {
     struct bl_scanlines *lines = &p->convert->lines;
+    if (p->component == ALPHA) {
+        bl_scanlines_read_alpha(lines, y, from, to, out);
+        return;
+    }
+    if (p->premultiplies) {
+        component_read_multiplied(p, y, from, to, out);
+        return;
+    }
     if (!p->mixes) {
         bl_scanlines_read(lines, p->component, y, from, to, out);
         return;
@@ -358,14 +390,16 @@ static int line_unpack_high(void *user, unsigned i, unsigned left, unsigned righ
 static int line_pack(void *user, unsigned i, unsigned left, unsigned right)
 {
     const struct conversion *p = user;
-    const uint16_t *plane[3];
-    for (int c = 0; c < 3; c++)
+    const uint16_t *plane[PLANES];
+    for (int c = 0; c < PLANES; c++)
         plane[c] = p->out[c].data ? line_at(&p->out[c], i) + left : NULL;
     int count = (int)(right - left);
+    if (p->premultiplies)
+        planes_divide(p, plane, count);
     if (p->tonemap)
         bl_tonemap_put(p->tonemap, plane, (int)left, (int)i, count);
     else
-        pixel_writer_put(&p->writer, plane, (int)left, (int)i, count);
+        bl_pixel_writer_put(&p->writer, plane, (int)left, (int)i, count);
     return 0;
 }
 
@@ -436,19 +470,32 @@ static int chroma_scale(struct conversion *p, struct lines *out, struct scratch 
     return plane_scale(p, &across, line_unpack_wide, NULL, out, scratch, e);
 }
 
+/* Returns whether component c is converted: the planes, and transparency. */
+static bool component_is_wanted(const struct conversion *p, int c, int planes)
+{
+    return c == ALPHA ? p->writer.has_alpha : c < planes;
+}
+
+/* Returns whether a component is narrower than luma when it is scaled. */
+static bool component_is_narrow(const struct conversion *p, int c)
+{
+    return c != ALPHA && !p->premultiplies && bl_scanlines_is_narrow(&p->convert->lines, c);
+}
+
 /* Scales all planes. Luma comes last, so that its lines become pixels as they come. */
 static int conversion_scale(struct conversion *p, int planes, struct bl_error *e)
 {
     const struct bl_geometry *g = p->geometry;
     const struct bl_graph_key key = {g->coded_width, g->coded_height, g->scaled_width, g->scaled_height, g->resize,
                                      g->source_x,    g->source_y,     g->source_width, g->source_height};
-    for (int c = planes - 1; c >= 0; c--) {
+    for (int c = PLANES - 1; c >= 0; c--) {
         struct lines *out = &p->out[c];
         struct scratch *scratch = &p->convert->out[c];
+        if (!component_is_wanted(p, c, planes))
+            continue;
         p->component = c;
-        BL_TRY(bl_scanlines_is_narrow(&p->convert->lines, c)
-                   ? chroma_scale(p, out, scratch, e)
-                   : plane_scale(p, &key, line_unpack, c ? NULL : line_pack, out, scratch, e));
+        BL_TRY(component_is_narrow(p, c) ? chroma_scale(p, out, scratch, e)
+                                         : plane_scale(p, &key, line_unpack, c ? NULL : line_pack, out, scratch, e));
     }
     return BL_OK;
 }
@@ -459,12 +506,15 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     struct bl_convert *convert = p->convert;
     int width = p->geometry->coded_width;
     BL_TRY(lines_make(&p->narrow, &convert->narrow, width, 1, 0, e));
-    for (int c = 0; c < planes; c++) {
-        BL_TRY(lines_make(&p->out[c], &convert->out[c], width, 1, 0, e));
+    for (int c = 0; c < PLANES; c++) {
+        if (component_is_wanted(p, c, planes))
+            BL_TRY(lines_make(&p->out[c], &convert->out[c], width, 1, 0, e));
     }
     for (int y = 0; y < p->geometry->coded_height; y++) {
-        for (int c = 0; c < planes; c++) {
-            bool narrow = bl_scanlines_is_narrow(&convert->lines, c);
+        for (int c = 0; c < PLANES; c++) {
+            if (!component_is_wanted(p, c, planes))
+                continue;
+            bool narrow = component_is_narrow(p, c);
             uint16_t *line = line_at(narrow ? &p->narrow : &p->out[c], 0);
             p->component = c;
             component_read(p, y, 0, narrow ? convert->lines.chroma_width : width, line);
@@ -476,44 +526,86 @@ static int conversion_copy(struct conversion *p, int planes, struct bl_error *e)
     return BL_OK;
 }
 
+/* Prepares for the channels of the output: which components are read, and how. `planes` is how many of them there are
+ * beside transparency. */
+static int conversion_set_channels(struct conversion *p, const struct bl_pixels *pixels, bool keeps, int *planes,
+                                   struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    const struct bl_geometry *g = p->geometry;
+    enum bl_channels channels = convert->options.channels;
+    int depth = pixels->alpha < 8 ? 8 : pixels->alpha;
+    *planes = channels == BL_CHANNELS_RGB || channels == BL_CHANNELS_RGB16 || channels == BL_CHANNELS_RGBA
+                  ? pixels->planes
+                  : 1;
+    /* Grey is made from luma, or from all three of RGB before they are scaled. */
+    p->mixes = channels == BL_CHANNELS_GRAY && pixels->family == BL_FAMILY_RGB;
+    p->writer.has_alpha = channels == BL_CHANNELS_RGBA && pixels->alpha;
+    p->premultiplies = p->writer.has_alpha && !keeps && g->resize != BL_RESIZE_NEAREST;
+    p->opaque = (uint16_t)(((1 << depth) - 1) << (16 - depth));
+    for (int c = 0; c < 3 && (p->mixes || p->premultiplies); c++) {
+        BL_TRY(lines_make(&p->mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
+    }
+    for (int c = 0; c < 3 && p->premultiplies; c++) {
+        BL_TRY(lines_make(&p->plain[c], &convert->plain[c], g->scaled_width, 1, 0, e));
+    }
+    if (channels != BL_CHANNELS_RGBA)
+        return BL_OK;
+    const struct bl_pixels alpha = {.family = BL_FAMILY_GREY, .depth = depth};
+    BL_TRY(bl_colour_make(&p->writer.alpha, &alpha, AVCOL_SPC_UNSPECIFIED, AVCOL_RANGE_JPEG, e));
+    BL_TRY(scratch_reserve(&convert->levels, (size_t)g->scaled_width * 4, e));
+    p->writer.levels = convert->levels.data;
+    return BL_OK;
+}
+
+/* Prepares the reader of the frame and the writer of pixels. */
+static int conversion_begin(struct conversion *p, const AVFrame *frame, struct bl_pixels *pixels, struct bl_error *e)
+{
+    struct bl_convert *convert = p->convert;
+    const struct bl_convert_options *options = &convert->options;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
+    /* The indices of a palette are laid out as grey of 8 bits. */
+    bool is_index = options->channels == BL_CHANNELS_INDEX;
+    BL_TRY(bl_pixels_make(pixels, is_index && format == AV_PIX_FMT_PAL8 ? AV_PIX_FMT_GRAY8 : format, e));
+    BL_TRY(bl_colour_make(&p->writer.colour, pixels, frame->colorspace, frame->color_range, e));
+    BL_TRY(bl_scanlines_begin(&convert->lines, pixels, frame, options->simd, e));
+    size_t row = (size_t)p->geometry->scaled_width * (size_t)bl_channels_bytes(options->channels);
+    BL_TRY(scratch_reserve(&convert->row, row, e));
+    p->writer.channels = options->channels;
+    p->writer.simd = options->simd;
+    p->writer.depth = pixels->depth;
+    p->writer.per_metre = options->per_metre;
+    p->writer.mask = pixels->format == AV_PIX_FMT_MONOBLACK || pixels->format == AV_PIX_FMT_MONOWHITE ? 1 : UINT8_MAX;
+    p->writer.row = convert->row.data;
+    return BL_OK;
+}
+
 int bl_convert_frame(struct bl_convert *convert, const AVFrame *frame, const struct bl_geometry *geometry, uint8_t *out,
                      struct bl_error *e)
 {
     const struct bl_geometry *g = geometry;
     const struct bl_convert_options *options = &convert->options;
-    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     if (frame->width != g->coded_width || frame->height != g->coded_height)
         return bl_error_set(e, BL_EFAIL, "a frame has %dx%d pixels, expected %dx%d", frame->width, frame->height,
                             g->coded_width, g->coded_height);
     struct conversion p = {.convert = convert, .geometry = g};
     struct bl_pixels pixels;
-    BL_TRY(bl_convert_check(format, frame->color_trc, frame->colorspace, options, e));
-    BL_TRY(bl_pixels_make(&pixels, format, e));
-    BL_TRY(bl_colour_make(&p.writer.colour, &pixels, frame->colorspace, frame->color_range, e));
-    BL_TRY(bl_scanlines_begin(&convert->lines, &pixels, frame, options->simd, e));
-    BL_TRY(scratch_reserve(&convert->row, (size_t)g->scaled_width * 3, e));
-    p.writer.channels = options->channels;
-    p.writer.simd = options->simd;
-    p.writer.depth = pixels.depth;
-    p.writer.row = convert->row.data;
+    bool keeps = g->source_width == g->coded_width && g->source_height == g->coded_height &&
+                 g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
+    BL_TRY(conversion_begin(&p, frame, &pixels, e));
+    int planes = pixels.planes;
     if (options->hdr_tonemap && bl_tonemap_is_hdr(frame->color_trc)) {
         BL_TRY(convert->tonemap ? BL_OK : bl_tonemap_open(&convert->tonemap, options->simd, e));
         p.tonemap = convert->tonemap;
         BL_TRY(bl_tonemap_begin(p.tonemap, frame, &pixels, g->scaled_width, g->scaled_height, e));
-    } else if (options->channels != BL_CHANNELS_RGB) {
-        /* Grey is made from luma, or from all three of RGB before they are scaled. */
-        p.mixes = pixels.family == BL_FAMILY_RGB;
-        for (int c = 0; c < 3 && p.mixes; c++) {
-            BL_TRY(lines_make(&p.mixed[c], &convert->mixed[c], g->coded_width, 1, 0, e));
-        }
-        pixels.planes = 1;
+    } else {
+        BL_TRY(conversion_set_channels(&p, &pixels, keeps, &planes, e));
     }
     int pixel = bl_channels_bytes(options->channels);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height)
         memset(out, 0, (size_t)g->width * (size_t)g->height * (size_t)pixel);
     p.writer.origin = out + bl_geometry_place(g, pixel, &p.writer.step_x, &p.writer.step_y);
-    bool keeps = g->source_width == g->coded_width && g->source_height == g->coded_height &&
-                 g->scaled_width == g->coded_width && g->scaled_height == g->coded_height;
-    BL_TRY(keeps ? conversion_copy(&p, pixels.planes, e) : conversion_scale(&p, pixels.planes, e));
+    BL_TRY(keeps ? conversion_copy(&p, planes, e) : conversion_scale(&p, planes, e));
     return p.tonemap ? bl_tonemap_finish(p.tonemap, &p.writer, e) : BL_OK;
 }

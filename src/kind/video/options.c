@@ -11,7 +11,16 @@
 static const struct {
     int64_t count;
     enum bl_dtype dtype;
-} kinds[] = {[BL_CHANNELS_RGB] = {3, BL_U8}, [BL_CHANNELS_GRAY] = {1, BL_U8}, [BL_CHANNELS_GRAY16] = {1, BL_U16}};
+} kinds[] = {[BL_CHANNELS_RGB] = {3, BL_U8},    [BL_CHANNELS_GRAY] = {1, BL_U8},   [BL_CHANNELS_GRAY16] = {1, BL_U16},
+             [BL_CHANNELS_INDEX] = {1, BL_U8},  [BL_CHANNELS_RGB16] = {3, BL_U16}, [BL_CHANNELS_RGBA] = {4, BL_U8},
+             [BL_CHANNELS_DEPTH] = {1, BL_F32}, [BL_CHANNELS_FLOW] = {2, BL_F32}};
+
+const char *const bl_channels_choices[] = {"rgb", "gray", "gray16", "index", "rgb16", "rgba", "depth", "flow", NULL};
+
+bool bl_channels_keep_numbers(enum bl_channels channels)
+{
+    return channels != BL_CHANNELS_RGB && channels != BL_CHANNELS_GRAY && channels != BL_CHANNELS_RGBA;
+}
 
 void bl_channels_set_field(enum bl_channels channels, int width, int height, struct bl_field *field)
 {
@@ -20,6 +29,7 @@ void bl_channels_set_field(enum bl_channels channels, int width, int height, str
     field->shape[0] = height;
     field->shape[1] = width;
     field->shape[2] = kinds[channels].count;
+    field->lossless = channels == BL_CHANNELS_INDEX;
 }
 
 int bl_channels_bytes(enum bl_channels channels)

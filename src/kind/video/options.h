@@ -16,7 +16,10 @@
 enum bl_hdr { BL_HDR_SKIP, BL_HDR_CLIP, BL_HDR_TONEMAP };
 enum bl_fps_origin { BL_FPS_FIRST, BL_FPS_ZERO };
 enum bl_count { BL_COUNT_PACKETS, BL_COUNT_DECODE };
-enum { BL_RESIZE_AUTO = 4 }; /* --filter auto, behind enum bl_resize: nearest for 16-bit grey, otherwise bilinear */
+enum {
+    BL_RESIZE_AUTO = 4
+}; /* --filter auto, behind enum bl_resize: nearest for numbers (bl_channels_keep_numbers),
+    otherwise bilinear */
 enum bl_jpeg_scale { BL_JPEG_WHOLE, BL_JPEG_HALF, BL_JPEG_QUARTER, BL_JPEG_AUTO };
 enum bl_decoder { BL_DECODER_CPU, BL_DECODER_NVDEC, BL_DECODER_AUTO };
 
@@ -27,22 +30,23 @@ struct bl_gpu;
 struct bl_gpu_functions;
 
 struct bl_video_config {
-    struct bl_kind_config common; /* stream */
-    struct bl_rational fps;       /* den 0: every frame */
-    int fps_origin;               /* enum bl_fps_origin */
-    int64_t stride;               /* every stride-th frame; 1: every frame */
-    int count;                    /* enum bl_count */
-    struct bl_dimensions size;    /* of a frame, pixels; width 0: the videos' own */
-    int fit;                      /* enum bl_fit */
-    int resize;                   /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
-    int pixels;                   /* enum bl_channels */
-    bool ignore_sar;              /* pixels count as square, whatever the file states */
-    bool times;                   /* there is a field of times, too */
-    int hdr;                      /* enum bl_hdr */
-    int decoder;                  /* enum bl_decoder */
-    const char *gpus;             /* for bl_gpu_list_parse: "all", "0,1" */
-    const char *images;           /* of folders: a pattern of names; NULL: all images */
-    int jpeg_scale;               /* of folders: enum bl_jpeg_scale */
+    struct bl_kind_config common;   /* stream */
+    struct bl_rational fps;         /* den 0: every frame */
+    int fps_origin;                 /* enum bl_fps_origin */
+    int64_t stride;                 /* every stride-th frame; 1: every frame */
+    int count;                      /* enum bl_count */
+    struct bl_dimensions size;      /* of a frame, pixels; width 0: the videos' own */
+    int fit;                        /* enum bl_fit */
+    int resize;                     /* enum bl_resize, or BL_RESIZE_AUTO until the options are prepared */
+    int pixels;                     /* enum bl_channels */
+    struct bl_rational depth_scale; /* numbers of a depth map in a metre; den 0: not given */
+    bool ignore_sar;                /* pixels count as square, whatever the file states */
+    bool times;                     /* there is a field of times, too */
+    int hdr;                        /* enum bl_hdr */
+    int decoder;                    /* enum bl_decoder */
+    const char *gpus;               /* for bl_gpu_list_parse: "all", "0,1" */
+    const char *images;             /* of folders: a pattern of names; NULL: all images */
+    int jpeg_scale;                 /* of folders: enum bl_jpeg_scale */
 
     /* The media module sets these when the options are prepared; NULL: no GPU is used. */
     struct bl_gpu *gpu;
@@ -58,7 +62,17 @@ enum bl_channels {
     BL_CHANNELS_RGB,    /* U8 [3] */
     BL_CHANNELS_GRAY,   /* U8 [1]: luma, 0 to 255 */
     BL_CHANNELS_GRAY16, /* U16 [1]: the numbers of the file, of grey pictures of 9 to 16 bits */
+    BL_CHANNELS_INDEX,  /* U8 [1]: the numbers of the file, of palette and grey pictures of up to 8 bits */
+    BL_CHANNELS_RGB16,  /* U16 [3]: the numbers of the file, of RGB pictures of 9 to 16 bits */
+    BL_CHANNELS_RGBA,   /* U8 [4]: RGB and alpha, which is 255 where a picture has none */
+    BL_CHANNELS_DEPTH,  /* F32 [1]: the numbers of BL_CHANNELS_GRAY16, divided by --depth-scale */
+    BL_CHANNELS_FLOW,   /* F32 [2]: the vectors of .flo files */
 };
+
+extern const char *const bl_channels_choices[]; /* their names, ended by NULL */
+
+/* Returns whether the values are the numbers of the file, of which scaling may mix none. */
+bool bl_channels_keep_numbers(enum bl_channels channels);
 
 /* Sets the type and shape of a field whose steps are pictures of this size, in pixels. */
 void bl_channels_set_field(enum bl_channels channels, int width, int height, struct bl_field *field);

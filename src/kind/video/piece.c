@@ -20,10 +20,12 @@
 
 struct bl_convert_options bl_picture_options(const struct bl_video_config *config, enum bl_simd simd)
 {
-    return (struct bl_convert_options){.simd = simd,
-                                       .channels = (enum bl_channels)config->pixels,
-                                       .hdr_clip = config->hdr == BL_HDR_CLIP,
-                                       .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
+    return (struct bl_convert_options){
+        .simd = simd,
+        .channels = (enum bl_channels)config->pixels,
+        .per_metre = config->depth_scale.den ? (double)config->depth_scale.num / (double)config->depth_scale.den : 1,
+        .hdr_clip = config->hdr == BL_HDR_CLIP,
+        .hdr_tonemap = config->hdr == BL_HDR_TONEMAP};
 }
 
 /* Computes the geometry from the option values and the properties of a picture. */
@@ -54,9 +56,9 @@ static const int32_t *stream_matrix(const AVStream *stream)
 
 bool bl_picture_is_told_by_frames(const struct bl_video_config *config, enum AVCodecID codec)
 {
-    return config->pixels == BL_CHANNELS_GRAY16 || codec == AV_CODEC_ID_JPEG2000 || codec == AV_CODEC_ID_DNXHD ||
-           codec == AV_CODEC_ID_CFHD || codec == AV_CODEC_ID_TIFF || codec == AV_CODEC_ID_VC1 ||
-           codec == AV_CODEC_ID_RAWVIDEO;
+    return bl_channels_keep_numbers((enum bl_channels)config->pixels) || codec == AV_CODEC_ID_JPEG2000 ||
+           codec == AV_CODEC_ID_DNXHD || codec == AV_CODEC_ID_CFHD || codec == AV_CODEC_ID_TIFF ||
+           codec == AV_CODEC_ID_VC1 || codec == AV_CODEC_ID_RAWVIDEO;
 }
 
 int bl_picture_check_frame(const struct bl_video_config *config, const AVFrame *frame, struct bl_error *e)
@@ -124,6 +126,21 @@ static int stream_check_dolby_vision(const AVStream *stream, struct bl_error *e)
         profile, compatible);
 }
 
+/* Returns BL_EDATA if RGBA is wanted of a WebM or Matroska file whose alpha is beside the pictures, in data of its own:
+ * decoders return opaque pictures. */
+static int stream_check_alpha(const AVStream *stream, const struct bl_video_config *config, struct bl_error *e)
+{
+    const AVDictionaryEntry *mode = av_dict_get(stream->metadata, "alpha_mode", NULL, 0);
+    enum AVCodecID codec = stream->codecpar->codec_id;
+    if (config->pixels != BL_CHANNELS_RGBA || (codec != AV_CODEC_ID_VP8 && codec != AV_CODEC_ID_VP9) || !mode ||
+        strcmp(mode->value, "1") != 0)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA,
+                        "its alpha is in data beside the pictures, which this decoder of %s does not read: convert it "
+                        "(ffmpeg -c:v libvpx%s -i FILE -c:v ffv1 FILE.mkv), or use --pixels rgb",
+                        avcodec_get_name(codec), codec == AV_CODEC_ID_VP9 ? "-vp9" : "");
+}
+
 int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *config, struct bl_error *e)
 {
     const AVCodecParameters *codec = d->stream->codecpar;
@@ -132,6 +149,7 @@ int bl_picture_check(const struct bl_demux *d, const struct bl_video_config *con
     if (!decoder)
         return bl_error_set(e, BL_EDATA, "no decoder for %s", id ? avcodec_get_name(id) : "its unknown codec");
     BL_TRY(stream_check_dolby_vision(d->stream, e));
+    BL_TRY(stream_check_alpha(d->stream, config, e));
     struct bl_convert_options options = bl_picture_options(config, BL_SIMD_NONE);
     BL_TRY(bl_convert_check((enum AVPixelFormat)codec->format, codec->color_trc, codec->color_space, &options, e));
     /* Opening a decoder takes as long as counting a small file. The packets of the common codecs have all answers. */

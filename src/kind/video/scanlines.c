@@ -40,7 +40,11 @@ int bl_pixels_make(struct bl_pixels *pixels, enum AVPixelFormat format, struct b
         pixels->family = BL_FAMILY_RGB;
     else
         pixels->family = colours < 3 ? BL_FAMILY_GREY : BL_FAMILY_YUV;
+    pixels->format = format;
     pixels->planes = pixels->family == BL_FAMILY_GREY ? 1 : 3;
+    pixels->alpha = desc->flags & AV_PIX_FMT_FLAG_PAL     ? 8
+                    : desc->flags & AV_PIX_FMT_FLAG_ALPHA ? desc->comp[desc->nb_components - 1].depth
+                                                          : 0;
     pixels->depth = desc->comp[0].depth < 8 ? 8 : desc->comp[0].depth;
     pixels->sub_w = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_w : 0;
     pixels->sub_h = pixels->family == BL_FAMILY_YUV ? desc->log2_chroma_h : 0;
@@ -197,9 +201,9 @@ KERNELS(avx2, __attribute__((target("avx2"))));
 
 /* --- one component ----------------------------------------------------------------------------------------------- */
 
-/* Reads formats of palettes, whose entries are native words 0xAARRGGBB with c being 0 for red, and by FFmpeg's reader
- * all other formats without words or bytes of their own. Components of less than 8 bits are widened to the full range
- * of 8. */
+/* Reads formats of palettes, whose entries are native words 0xAARRGGBB with c being 0 for red and 3 for alpha, and by
+ * FFmpeg's reader all other formats without words or bytes of their own. Components of less than 8 bits are widened to
+ * the full range of 8. */
 static void component_unpack(struct bl_scanlines *lines, int c, int y, int from, int count, uint16_t *out)
 {
     const AVFrame *frame = lines->frame;
@@ -207,10 +211,11 @@ static void component_unpack(struct bl_scanlines *lines, int c, int y, int from,
     int depth = lines->desc->comp[c].depth;
     if (lines->desc->flags & AV_PIX_FMT_FLAG_PAL) {
         const uint8_t *row = data[0] + (ptrdiff_t)y * frame->linesize[0] + from;
+        int shift = c == 3 ? 24 : 16 - 8 * c;
         for (int i = 0; i < count; i++) {
             uint32_t colour;
             memcpy(&colour, data[1] + 4 * (size_t)row[i], sizeof(colour));
-            out[i] = (uint16_t)(colour >> (16 - 8 * c) << 8);
+            out[i] = (uint16_t)(colour >> shift << 8);
         }
         return;
     }
@@ -220,7 +225,7 @@ static void component_unpack(struct bl_scanlines *lines, int c, int y, int from,
             out[i] = (uint16_t)(lines->words[i] << (16 - depth));
         return;
     }
-    unsigned max = (1u << depth) - 1, flip = frame->format == AV_PIX_FMT_MONOWHITE ? max : 0;
+    unsigned max = (1u << depth) - 1, flip = lines->pixels.format == AV_PIX_FMT_MONOWHITE ? max : 0;
     for (int i = 0; i < count; i++)
         out[i] = (uint16_t)(((lines->words[i] ^ flip) * 255 + max / 2) / max << 8);
 }
@@ -333,6 +338,12 @@ void bl_scanlines_read(struct bl_scanlines *lines, int c, int y, int from, int t
                        out + from);
 }
 
+void bl_scanlines_read_alpha(struct bl_scanlines *lines, int y, int from, int to, uint16_t *out)
+{
+    int c = lines->desc->flags & AV_PIX_FMT_FLAG_PAL ? 3 : lines->desc->nb_components - 1;
+    scanline_read_component(lines, c, y, from, to, out + from);
+}
+
 void bl_scanlines_upsample_height(const struct bl_scanlines *lines, const uint8_t *all, ptrdiff_t stride, int y,
                                   int left, int right, uint16_t *out)
 {
@@ -360,7 +371,7 @@ void bl_scanlines_phases(const struct bl_pixels *pixels, enum AVChromaLocation l
 int bl_scanlines_begin(struct bl_scanlines *lines, const struct bl_pixels *pixels, const AVFrame *frame,
                        enum bl_simd simd, struct bl_error *e)
 {
-    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
+    enum AVPixelFormat format = pixels->format;
     lines->desc = av_pix_fmt_desc_get(format);
     int planes = lines->desc->flags & AV_PIX_FMT_FLAG_PAL ? 2 : av_pix_fmt_count_planes(format);
     for (int p = 0; p < planes; p++) {

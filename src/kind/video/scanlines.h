@@ -5,7 +5,7 @@
  * components of less than 8 bits are widened to 8 first. Chroma is upsampled bilinearly from the location that the
  * frame states (left if it states none). Height and width are upsampled by separate calls, so that the caller can scale
  * one of them in between, whichever order is less work. Lines are made on demand: no copy of a frame is ever held.
- * Alpha is dropped. */
+ * Alpha is read on request. */
 #ifndef BL_SCANLINES_H
 #define BL_SCANLINES_H
 
@@ -25,11 +25,13 @@ enum bl_family { BL_FAMILY_GREY, BL_FAMILY_RGB, BL_FAMILY_YUV };
 
 /* The properties of a pixel format that matter here. */
 struct bl_pixels {
+    enum AVPixelFormat format;
     enum bl_family family;
     int planes;       /* 1 for grey, otherwise 3: R G B or Y U V */
     int depth;        /* bits per component, 8 to 16 */
     int sub_w, sub_h; /* log2 of the chroma subsampling, 0 to 2 */
     int full_range;   /* the format implies it: yuvj */
+    int alpha;        /* bits of transparency, 0: the format has none */
 };
 
 /* Describes a pixel format. BL_EDATA: the format belongs to none of the families (Bayer, XYZ, floating point, surfaces
@@ -59,8 +61,9 @@ struct bl_scanlines {
     size_t room_bytes;
 };
 
-/* Prepares for reading a frame, which must outlive the last read. Initialize *lines with zeros; bl_scanlines_free frees
- * it. BL_EFAIL: out of memory; BL_EDATA: the frame has no data. */
+/* Prepares for reading a frame of these pixels (whose format may be another one of the same layout), which must outlive
+ * the last read. Initialize *lines with zeros; bl_scanlines_free frees it. BL_EFAIL: out of memory; BL_EDATA: the frame
+ * has no data. */
 int bl_scanlines_begin(struct bl_scanlines *lines, const struct bl_pixels *pixels, const AVFrame *frame,
                        enum bl_simd simd, struct bl_error *e);
 void bl_scanlines_free(struct bl_scanlines *lines);
@@ -68,6 +71,9 @@ void bl_scanlines_free(struct bl_scanlines *lines);
 /* Reads columns from...to - 1 of component c for line y of luma into out[from...]; chroma has luma's height, but its
  * own width. */
 void bl_scanlines_read(struct bl_scanlines *lines, int c, int y, int from, int to, uint16_t *out);
+
+/* Reads columns from...to - 1 of the transparency of line y into out[from...]: 0 is transparent. */
+void bl_scanlines_read_alpha(struct bl_scanlines *lines, int y, int from, int to, uint16_t *out);
 
 /* These two do the same in two steps, between which the caller can scale the width. The first reads columns
  * from...to - 1 of a line of chroma in its own height. The second makes columns left...right - 1 for line y of luma

@@ -27,7 +27,6 @@ static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", "auto", NULL};
-static const char *const pixels_choices[] = {"rgb", "gray", "gray16", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
 static const char *const jpeg_scale_choices[] = {"1", "2", "4", "auto", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
@@ -51,12 +50,18 @@ const struct bl_option bl_video_options[] = {
                      "pictures of another shape than --size: stretch them, crop the edges, or pad with black",
                      .initial = "stretch", .only = "size"),
     BL_OPTION_CHOICE("filter", struct bl_video_config, resize, resize_choices, BL_AFFECTS_BYTES,
-                     "how frames are scaled; all but nearest antialias when they shrink; auto: bilinear, of gray16 "
-                     "nearest",
+                     "how frames are scaled; all but nearest antialias when they shrink; auto: nearest for pixels "
+                     "that are numbers, otherwise bilinear",
                      .initial = "auto"),
-    BL_OPTION_CHOICE("pixels", struct bl_video_config, pixels, pixels_choices, BL_AFFECTS_LENGTHS,
-                     "what frames become: RGB, grey of 8 bits, or 16-bit grey as the file has it (depth, infrared)",
+    BL_OPTION_CHOICE("pixels", struct bl_video_config, pixels, bl_channels_choices, BL_AFFECTS_LENGTHS,
+                     "what frames become: RGB; grey; RGB and alpha; or numbers as files have them: 16-bit grey or RGB, "
+                     "class indices of masks (index), depth in metres, optical flow of .flo files",
                      .initial = "rgb"),
+    BL_OPTION_RATIONAL(
+        "depth-scale", struct bl_video_config, depth_scale, BL_AFFECTS_BYTES,
+        "numbers of a depth map in a metre: 1000 (millimetres), 5000 (TUM), 256 (KITTI); depth divides by "
+        "it, gray16 notes it in the manifest",
+        .placeholder = "N", .only = "pixels=gray16|depth", .unlisted = true),
     BL_OPTION_FLAG("ignore-sar", struct bl_video_config, ignore_sar, BL_AFFECTS_BYTES,
                    "treat pixels as square, whatever shape the file says"),
     BL_OPTION_FLAG("times", struct bl_video_config, times, BL_AFFECTS_BYTES,
@@ -83,18 +88,30 @@ const struct bl_option bl_video_options[] = {
 
 int bl_video_check_pixels(const struct bl_video_config *config, struct bl_error *e)
 {
-    if (config->pixels != BL_CHANNELS_GRAY16 || config->resize == BL_RESIZE_NEAREST || config->resize == BL_RESIZE_AUTO)
+    enum bl_channels channels = (enum bl_channels)config->pixels;
+    bool is_depth = channels == BL_CHANNELS_GRAY16 || channels == BL_CHANNELS_DEPTH;
+    if (channels == BL_CHANNELS_DEPTH && !config->depth_scale.den)
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "--pixels depth needs --depth-scale, the numbers in a metre: 1000 for millimetres, 5000 for "
+            "TUM, 256 for KITTI");
+    if (!bl_channels_keep_numbers(channels) || config->resize == BL_RESIZE_NEAREST || config->resize == BL_RESIZE_AUTO)
         return BL_OK;
     return bl_error_set(
         e, BL_EUSAGE,
-        "--filter %s mixes neighbouring values, so depths become wrong: --pixels gray16 goes with nearest, its default",
-        resize_choices[config->resize]);
+        "--filter %s mixes neighbouring values, so %s become wrong: --pixels %s goes with nearest, its default",
+        resize_choices[config->resize],
+        is_depth                        ? "depths"
+        : channels == BL_CHANNELS_INDEX ? "classes"
+                                        : "numbers",
+        bl_channels_choices[channels]);
 }
 
 void bl_video_prepare_pixels(struct bl_video_config *config)
 {
     if (config->resize == BL_RESIZE_AUTO)
-        config->resize = config->pixels == BL_CHANNELS_GRAY16 ? BL_RESIZE_NEAREST : BL_RESIZE_BILINEAR;
+        config->resize =
+            bl_channels_keep_numbers((enum bl_channels)config->pixels) ? BL_RESIZE_NEAREST : BL_RESIZE_BILINEAR;
 }
 
 /* Checks the options that need no file. BL_EUSAGE. */
@@ -113,10 +130,15 @@ static int video_check(const void *values, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "--hdr tonemap maps on the processor: it needs --decoder cpu");
     if (config->pixels != BL_CHANNELS_RGB && config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--pixels %s is made on the processor: it needs --decoder cpu",
-                            pixels_choices[config->pixels]);
-    if (config->pixels == BL_CHANNELS_GRAY16 && config->hdr != BL_HDR_SKIP)
-        return bl_error_set(e, BL_EUSAGE, "--hdr %s: --pixels gray16 keeps numbers as they are, whatever they mean",
-                            hdr_choices[config->hdr]);
+                            bl_channels_choices[config->pixels]);
+    if (config->pixels == BL_CHANNELS_FLOW)
+        return bl_error_set(e, BL_EUSAGE, "--pixels flow is for folders of .flo files (--kind frames)");
+    if (bl_channels_keep_numbers((enum bl_channels)config->pixels) && config->hdr != BL_HDR_SKIP)
+        return bl_error_set(e, BL_EUSAGE, "--hdr %s: --pixels %s keeps numbers as they are, whatever they mean",
+                            hdr_choices[config->hdr], bl_channels_choices[config->pixels]);
+    if (config->pixels == BL_CHANNELS_RGBA && config->hdr == BL_HDR_TONEMAP)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--hdr tonemap maps colours without alpha: it goes with --pixels rgb or gray");
     BL_TRY(bl_video_check_pixels(config, e));
     struct bl_gpu_list gpus;
     BL_TRY(bl_gpu_list_parse(&gpus, config->gpus, e));
@@ -181,8 +203,8 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
     if (config->images)
         bl_buffer_printf(out, " images=%s", config->images);
-    if (config->pixels == BL_CHANNELS_GRAY16) /* which many files are not */
-        bl_buffer_text(out, " pixels=gray16");
+    if (bl_channels_keep_numbers((enum bl_channels)config->pixels)) /* which many files do not have */
+        bl_buffer_printf(out, " pixels=%s", bl_channels_choices[config->pixels]);
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_printf(out, " decoder=%s", decoder_choices[config->decoder]);
 }
@@ -225,8 +247,21 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
     }
     static const char *const made[] = {[BL_CHANNELS_RGB] = "RGB frames",
                                        [BL_CHANNELS_GRAY] = "grey frames (luma, 0 to 255)",
-                                       [BL_CHANNELS_GRAY16] = "grey frames with the numbers of the files"};
-    bl_buffer_printf(out, "%s, scaled by zimg: %s%s", made[config->pixels], resize_choices[config->resize],
+                                       [BL_CHANNELS_GRAY16] = "grey frames with the numbers of the files",
+                                       [BL_CHANNELS_INDEX] = "indices with the numbers of the files",
+                                       [BL_CHANNELS_RGB16] = "RGB frames with the numbers of the files",
+                                       [BL_CHANNELS_RGBA] = "RGB frames with alpha (not premultiplied)",
+                                       [BL_CHANNELS_DEPTH] = "depths in metres, 0 where the files have 0",
+                                       [BL_CHANNELS_FLOW] = "optical flow (u, v) in pixels, as the files have it"};
+    const struct bl_rational *scale = &config->depth_scale;
+    bl_buffer_text(out, made[config->pixels]);
+    if (scale->den == 1)
+        bl_buffer_printf(out, ", %lld numbers a metre", (long long)scale->num);
+    else if (scale->den)
+        bl_buffer_printf(out, ", %lld/%lld numbers a metre", (long long)scale->num, (long long)scale->den);
+    if (config->pixels == BL_CHANNELS_FLOW)
+        return;
+    bl_buffer_printf(out, ", scaled by zimg: %s%s", resize_choices[config->resize],
                      config->resize == BL_RESIZE_NEAREST ? "" : ", antialiased");
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");
