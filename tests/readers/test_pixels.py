@@ -1,7 +1,9 @@
-"""Frames of one channel: grey against Pillow and against the float64 reference, 16-bit numbers against what was written."""
+"""Frames of other pixels than RGB: grey and RGBA against Pillow and against the float64 reference, numbers against what was written."""
 import os
 import shutil
+import struct
 import subprocess
+import zlib
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -21,6 +23,16 @@ FRAMES = "--kind", "frames", "-T", "longest"
 
 def smooth(seed=0, width=320, height=208):
     return Image.fromarray(pictures(1, 10, 14, seed)[0]).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def grey_png(path, numbers, depth):
+    """Writes a grey PNG of less than 8 bits, which Pillow does not write."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    bits = (numbers[..., None] >> np.arange(depth - 1, -1, -1) & 1).reshape(len(numbers), -1).astype("u1")
+    rows = b"".join(b"\0" + np.packbits(row).tobytes() for row in bits)
+    head = struct.pack(">IIBBBBB", numbers.shape[1], numbers.shape[0], depth, 0, 0, 0, 0)
+    tool.write(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Pixels(tool.Tool):
@@ -146,6 +158,244 @@ class Depth(Pixels):
             path = self.path(name)
             frames = Dataset(self.pack("video", path, "-T", "longest", "--pixels", "gray16")).frames(path)
             np.testing.assert_array_equal(frames[..., 0], np.rot90(self.numbers, turn, (1, 2)))
+
+
+class Masks(Pixels):
+    """--pixels index: the numbers of classes, not the colours that show them."""
+    def masks(self):
+        """A mask in every form, and the indices that each form has, by name."""
+        labels = np.random.default_rng(5).integers(0, 21, (37, 53)).astype("u1")
+        labels[0, :3] = 0, 1, 255
+        colours = [value for i in range(256) for value in (i * 7 % 256, i * 38 % 256, i * 75 % 256)]
+        wanted = {}
+
+        def add(image, indices, ending, **how):
+            path = self.save(f"masks/{len(wanted):02}.{ending}", image, **how)
+            wanted[path] = indices
+        for depth in 8, 4, 2, 1:
+            indices = labels % (1 << depth) if depth < 8 else labels
+            image = Image.fromarray(indices.astype("u1"), "P")
+            image.putpalette(colours[:3 << depth])
+            add(image, indices, "png", bits=depth)
+        image = Image.fromarray(labels, "P")
+        image.putpalette(colours)
+        add(image, labels, "png", transparency=3)
+        for ending, how in ("bmp", {}), ("tif", {}), ("tiff", {"compression": "tiff_lzw"}):
+            add(image, labels, ending, **how)
+        for ending in "png", "bmp", "tif":
+            add(Image.fromarray(labels), labels, ending)
+            add(Image.fromarray(labels % 2 * 255).convert("1"), labels % 2, ending)
+        for depth in 2, 4:
+            path = self.path("in", f"masks/{len(wanted):02}.png")
+            grey_png(path, labels % (1 << depth), depth)
+            wanted[path] = labels % (1 << depth)
+        return wanted
+
+    def index(self, *options):
+        return read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "index", *options)), "masks")
+
+    def test_every_form(self):
+        wanted = self.masks()
+        self.assertEqual(len(wanted), 16)
+        frames = self.index()
+        self.assertEqual((frames.dtype, frames.shape), (np.uint8, (16, 37, 53, 1)))
+        for path, ours in zip(sorted(wanted), frames):
+            np.testing.assert_array_equal(ours[..., 0], wanted[path], path)
+            if path.endswith("png") and Image.open(path).mode == "P":
+                np.testing.assert_array_equal(ours[..., 0], np.asarray(Image.open(path)), path)
+
+    def test_nearest(self):
+        """No index comes out that did not go in; padding is 0."""
+        wanted = self.masks()
+        first = wanted[min(wanted)]
+        for size in (159, 111), (20, 13):
+            theirs = Image.fromarray(first).resize(size, Image.Resampling.NEAREST)
+            np.testing.assert_array_equal(self.index("--size", f"{size[0]}x{size[1]}")[0, ..., 0], np.asarray(theirs))
+        np.testing.assert_array_equal(self.index("--size", "53x41", "--fit", "pad")[0, ..., 0], np.pad(first, ((2, 2), (0, 0))))
+        np.testing.assert_array_equal(self.index("--size", "31x37", "--fit", "crop", "--filter", "nearest")[0, ..., 0], first[:, 11:42])
+
+    def test_encoded(self):
+        wanted = self.masks()
+        dataset = bload.open(self.pack("kept", self.path("in"), *FRAMES, "--pixels", "index", "--encode", "delta", "--compress", "zstd"))
+        np.testing.assert_array_equal(dataset[0]["frames"][..., 0], [wanted[path] for path in sorted(wanted)])
+        self.bload("verify", "-q", self.path("kept"))
+
+    def test_video(self):
+        indices = np.random.default_rng(6).integers(0, 256, (5, 40, 48)).astype("u1")
+        for name, coder in ("grey.mkv", "ffv1"), ("grey.mov", "png"):
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "rawvideo", "-pix_fmt", "gray", "-s", "48x40", "-r", "5", "-i", "-",
+                            "-c:v", coder, self.path(name)], check=True, input=indices.tobytes())
+            path = self.path(name)
+            frames = Dataset(self.pack("video", path, "-T", "longest", "--pixels", "index")).frames(path)
+            np.testing.assert_array_equal(frames[..., 0], indices)
+
+
+class Wide(Pixels):
+    """--pixels rgb16: the numbers of RGB images of 16 bits, in the order R, G, B."""
+    def test_numbers(self):
+        numbers = np.random.default_rng(7).integers(0, 65536, (3, 37, 53, 3)).astype("u2")
+        for name, form in ("png", "rgb48be"), ("tif", "rgb48le"), ("tiff", "rgb48le"):
+            os.makedirs(self.path("in", name))
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "rawvideo", "-pix_fmt", "rgb48le", "-s", "53x37", "-i", "-", "-pix_fmt", form,
+                            *(("-compression_algo", "raw") if name == "tiff" else ()), self.path("in", name, f"%d.{name}")],
+                           check=True, input=numbers.tobytes())
+        path = self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgb16")
+        dataset, plain = bload.open(path), Dataset(path)
+        for name in "png", "tif", "tiff":
+            self.assertEqual(read(plain, name).dtype, np.uint16)
+            np.testing.assert_array_equal(read(plain, name), numbers, name)
+            np.testing.assert_array_equal(dataset.sequence(name)["frames"], numbers, name)
+        try:
+            import cv2
+        except ImportError:
+            cv2 = None
+        for i in range(3) if cv2 else ():
+            theirs = cv2.imread(self.path("in/png", f"{i + 1}.png"), cv2.IMREAD_ANYDEPTH | cv2.IMREAD_COLOR)[..., ::-1]
+            np.testing.assert_array_equal(numbers[i], theirs)
+        sized = read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgb16", "--size", "159x111")), "png")
+        np.testing.assert_array_equal(sized, numbers.repeat(3, 1).repeat(3, 2))
+        _, told = self.bload("cat", self.path("one"), "png", "--field", "frames", "--as", "png", "-o", self.path("pictures"), "-q")
+        self.assertEqual(len(os.listdir(self.path("pictures"))), 3)
+
+    def test_video(self):
+        for form, depth in ("gbrp10le", 10), ("gbrp16le", 16):
+            path = self.path(f"{form}.mkv")
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=48x40:rate=5:duration=1", "-c:v", "ffv1",
+                            "-pix_fmt", form, path], check=True)
+            raw = subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo", "-"], check=True, capture_output=True).stdout
+            planes = np.frombuffer(raw, "<u2").reshape(5, 3, 40, 48)
+            frames = Dataset(self.pack("video", path, "-T", "longest", "--pixels", "rgb16")).frames(path)
+            np.testing.assert_array_equal(frames, np.stack([planes[:, 2], planes[:, 0], planes[:, 1]], 3))
+            self.assertLess(frames.max(), 1 << depth)
+
+
+class Transparent(Pixels):
+    """--pixels rgba: Pillow's convert("RGBA"), and its scaling."""
+    def test_images_are_pillows(self):
+        noise, paths = Image.fromarray(np.random.default_rng(8).integers(0, 256, (61, 83, 4)).astype("u1"), "RGBA"), []
+
+        def add(image, ending, **how):
+            paths.append(self.save(f"a/{len(paths):02}.{ending}", image, **how))
+        for mode in "RGBA", "LA", "RGB", "L", "P", "1":
+            for ending in "png", "tif", "bmp":
+                if ending != "bmp" or mode[-1] != "A":
+                    add(noise.convert(mode), ending)
+        add(noise, "bmp")  # the fourth byte is no alpha
+        add(noise, "webp", lossless=True, exact=True)
+        add(noise.convert("P"), "png", transparency=bytes(range(255, -1, -1)))
+        add(noise.convert("P"), "png", transparency=3)
+        add(noise.convert("RGB"), "png", transparency=tuple(int(value) for value in np.asarray(noise)[5, 7, :3]))
+        add(noise.convert("L"), "png", transparency=100)
+        for subsampling in 0, 2:
+            add(smooth(9, 83, 61), "jpg", subsampling=subsampling)
+        exif = Image.Exif()
+        exif[0x112] = 6
+        add(noise.transpose(Image.Transpose.ROTATE_90), "png", exif=exif)
+        frames = read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgba")), "a")
+        self.assertEqual((frames.dtype, frames.shape), (np.uint8, (len(paths), 61, 83, 4)))
+        for path, ours in zip(paths, frames):
+            np.testing.assert_array_equal(ours, np.asarray(ImageOps.exif_transpose(Image.open(path)).convert("RGBA")), path)
+
+    def test_lossy_webp(self):
+        image = smooth(10).convert("RGBA")
+        image.putalpha(smooth(11).convert("L"))
+        path = self.save("a/0.webp", image, quality=90)
+        frames = read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgba")), "a")
+        off = np.abs(frames[0].astype(int) - np.asarray(Image.open(path)))
+        self.assertEqual(off[..., 3].max(), 0)
+        self.assertLessEqual(off.max(), 1)
+
+    def check_defined(self, pixels, size, ours):
+        """Against the definition in floating point: colours times alpha are scaled, and divided by the scaled alpha."""
+        alpha = np.asarray(Image.fromarray(pixels[..., 3]).resize(size, Image.Resampling.BILINEAR))
+        self.assertLessEqual(np.abs(ours[..., 3] - alpha)[6:-6, 6:-6].max(), 1)
+        for c in range(3):
+            scaled = np.asarray(Image.fromarray(pixels[..., c] * pixels[..., 3] / 255).resize(size, Image.Resampling.BILINEAR))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                colour = np.clip(np.nan_to_num(scaled * 255 / alpha), 0, 255)
+            self.assertLessEqual((np.abs(ours[..., c] - colour) * alpha / 255)[6:-6, 6:-6].max(), 1)
+
+    def test_scaled(self):
+        """Colours of transparent pixels are not mixed in; rounded once, where Pillow rounds before it scales, too."""
+        image = smooth(12, 160, 120).convert("RGBA")
+        image.putalpha(smooth(13, 160, 120).convert("L").point(lambda value: max(value, 20)))
+        pixels = np.asarray(image).copy()
+        pixels[40:60, 50:90] = 255, 255, 255, 0
+        image = Image.fromarray(pixels, "RGBA")
+        self.save("a/0.png", image)
+        for name, pillow in ("bilinear", Image.Resampling.BILINEAR), ("lanczos", Image.Resampling.LANCZOS):
+            for size in (96, 72), (200, 90):
+                ours = read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgba", "--filter", name, "--size",
+                                              f"{size[0]}x{size[1]}")), "a")[0].astype(float)
+                theirs = np.asarray(image.resize(size, pillow)).astype(float)
+                off = np.abs(ours[..., :3] * ours[..., 3:] - theirs[..., :3] * theirs[..., 3:]) / 255
+                self.assertLessEqual(off[6:-6, 6:-6].max(), 3)
+                self.assertLessEqual(np.abs(ours - theirs)[..., 3][6:-6, 6:-6].max(), 3)
+                self.assertGreater(np.abs(np.asarray(image.convert("RGB").resize(size, pillow)) - ours[..., :3])[6:-6, 6:-6].max(), 50)
+                if name == "bilinear":  # lanczos overshoots, and is clipped between its two passes
+                    self.check_defined(pixels.astype("f4"), size, ours)
+        padded = read(Dataset(self.pack("one", self.path("in"), *FRAMES, "--pixels", "rgba", "--size", "160x130", "--fit", "pad")), "a")[0]
+        np.testing.assert_array_equal(padded, np.pad(pixels, ((5, 5), (0, 0), (0, 0))))
+
+    def test_video(self):
+        """The colours of rgb, and the alpha of the stream; scaled alike, whether chroma is smaller than luma or not."""
+        source = "testsrc2=size=64x48:rate=5:duration=1,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='min(255,4*X+20)'"
+        for name, form in ("420.mkv", "yuva420p"), ("rgba.mov", "rgba"), ("opaque.mp4", "yuv420p"):
+            path = self.path(name)
+            coder = {"mkv": "ffv1", "mov": "png", "mp4": "libx264"}[name[-3:]]
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", source, "-c:v", coder, "-pix_fmt", form, path], check=True)
+            rgba, rgb = (Dataset(self.pack("video", path, "-T", "longest", "--pixels", pixels)).frames(path) for pixels in ("rgba", "rgb"))
+            np.testing.assert_array_equal(rgba[..., :3], rgb)
+            alpha = np.broadcast_to(np.minimum(255, 4 * np.arange(64) + 20), (5, 48, 64)) if "opaque" not in name else np.full((5, 48, 64), 255)
+            np.testing.assert_array_equal(rgba[..., 3], alpha)
+            sized = Dataset(self.pack("video", path, "-T", "longest", "--pixels", "rgba", "--size", "40x30")).frames(path)[2].astype(int)
+            theirs = np.asarray(Image.fromarray(rgba[2], "RGBA").resize((40, 30), Image.Resampling.BILINEAR)).astype(int)
+            off = np.abs(sized[..., :3] * sized[..., 3:] - theirs[..., :3] * theirs[..., 3:])[4:-4, 4:-4] / 255
+            self.assertLess(off.mean(), 0.6 if form == "rgba" else 1)
+            self.assertLessEqual(np.abs(sized - theirs)[..., 3].max(), 1)
+
+
+class Metres(Pixels):
+    def test_scale(self):
+        """numpy's division of float32; 0 stays 0; gray16 notes the scale."""
+        depth.main(self.path("in"))
+        numbers = np.frombuffer(tool.read(self.path("in", "numbers")), "<u2").reshape(depth.STEPS, depth.HEIGHT, depth.WIDTH)
+        for scale, divisor in ("5000", 5000), ("256", 256), ("1000", 1000), ("2.5", 2.5):
+            dataset = Dataset(self.pack("one", self.path("in/png"), *FRAMES, "--pixels", "depth", "--depth-scale", scale))
+            metres = read(dataset, self.path("in/png"))
+            self.assertEqual((metres.dtype, metres.shape), (np.float32, (*numbers.shape, 1)))
+            np.testing.assert_array_equal(metres[..., 0], numbers.astype("f4") / np.float32(divisor))
+            self.assertEqual((metres == 0).sum(), (numbers == 0).sum())
+        path = self.pack("noted", self.path("in/png"), *FRAMES, "--pixels", "gray16", "--depth-scale", "5000")
+        np.testing.assert_array_equal(bload.open(path)[0]["frames"][..., 0], numbers)
+        self.assertIn("5000 numbers a metre", bload.open(path).manifest["fields"][0]["made"])
+        sized = read(Dataset(self.pack("one", self.path("in/png"), *FRAMES, "--pixels", "depth", "--depth-scale", 1000, "--size", "156x111")),
+                     self.path("in/png"))
+        np.testing.assert_array_equal(sized[..., 0], (numbers.astype("f4") / np.float32(1000)).repeat(3, 1).repeat(3, 2))
+
+
+class Flow(Pixels):
+    def test_vectors(self):
+        """As the published format has them, and as torchvision reads them where that is installed."""
+        vectors = np.random.default_rng(14).normal(0, 30, (4, 23, 31, 2)).astype("<f4")
+        vectors[0, 0, 0] = 1.7e9  # an unknown vector
+        vectors[1, 0, 0] = np.nan, -0.0
+        for i, some in enumerate(vectors):
+            os.makedirs(self.path("in/a"), exist_ok=True)
+            tool.write(self.path("in/a", f"frame_{i + 7:04}.flo"), b"PIEH" + np.array([31, 23], "<i4").tobytes() + some.tobytes())
+        path = self.pack("one", self.path("in"), *FRAMES, "--pixels", "flow")
+        plain, block = Dataset(path), bload.open(path)[0]
+        self.assertEqual((read(plain, "a").dtype, read(plain, "a").shape), (np.float32, vectors.shape))
+        self.assertEqual(read(plain, "a").tobytes(), vectors.tobytes())
+        self.assertEqual(block["frames"].tobytes(), vectors.tobytes())
+        self.assertEqual(block["frame_number"].tolist(), [7, 8, 9, 10])
+        every = Dataset(self.pack("two", self.path("in"), *FRAMES, "--pixels", "flow", "--stride", 3))
+        self.assertEqual(read(every, "a").tobytes(), vectors[::3].tobytes())
+        try:
+            from torchvision.datasets._optical_flow import _read_flo
+        except ImportError:
+            return
+        self.assertEqual(_read_flo(self.path("in/a/frame_0007.flo")).transpose(1, 2, 0).tobytes(), vectors[0].tobytes())
 
 
 class Videos(tool.Tool):
