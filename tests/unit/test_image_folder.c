@@ -71,3 +71,24 @@ UNIT_TEST(a_name_without_a_number_is_named)
     ck_assert_int_eq(bl_image_folder_position(&folder, 1, &position, &e), 0);
     FAILS(bl_image_folder_position(&folder, 2, &position, &e), BL_EDATA, "last.png has no number for its time");
 }
+
+/* Only a folder without images is one of .flo files. */
+UNIT_TEST(flow_is_listed_where_there_are_no_images)
+{
+    static const struct folder_case cases[] = {{.what = "flow", .name = {"f_2.flo", "f_10.FLO", "note.txt"}},
+                                               {.what = "mixed", .name = {"f_1.flo", "f_1.png", "f_2.flo"}}};
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        folder_make(&cases[k]);
+        for (int pattern = 0; pattern < 2; pattern++) {
+            OWNED(bl_image_folder_free) struct bl_image_folder folder;
+            ck_assert_int_eq(bl_image_folder_list(&folder, cases[k].what, pattern ? "*.flo" : NULL, &e), 0);
+            ck_assert_uint_eq(folder.count, k ? !pattern : pattern ? 1 : 2);
+            if (folder.count)
+                ck_assert_str_eq(folder.image[0].name, k ? "f_1.png" : "f_2.flo");
+        }
+    }
+    OWNED(bl_image_folder_free) struct bl_image_folder folder;
+    ck_assert_int_eq(bl_image_folder_list(&folder, "flow", NULL, &e), 0);
+    ck_assert_int_eq(bl_image_folder_count_missing(&folder, 0, folder.count), 0);
+    ck_assert_int_eq(bl_image_folder_number(&folder, 1), 10);
+}

@@ -64,9 +64,12 @@ UNIT_TEST(depths_are_told_from_pictures)
     enum { DEPTH = 24, COLOUR = 25 };
     const struct {
         uint8_t depth, colour;
-        bool grey, exact;
-    } cases[] = {{16, 0, true, true},   {16, 4, true, true},   {8, 0, true, false},  {1, 0, true, false},
-                 {16, 2, false, false}, {16, 6, false, false}, {8, 3, false, false}, {8, 4, true, false}};
+        bool grey, exact, exact_rgb, indexed;
+    } cases[] = {{16, 0, true, true, false, false},  {16, 4, true, true, false, false},
+                 {8, 0, true, false, false, true},   {1, 0, true, false, false, true},
+                 {16, 2, false, false, true, false}, {16, 6, false, false, true, false},
+                 {8, 3, false, false, false, true},  {8, 4, true, false, false, true},
+                 {8, 2, false, false, false, false}, {4, 3, false, false, false, true}};
     uint8_t data[128];
     struct bl_image_header header;
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -76,7 +79,13 @@ UNIT_TEST(depths_are_told_from_pictures)
         ck_assert_int_eq(header.depth, cases[i].depth);
         ck_assert_int_eq(header.grey, cases[i].grey);
         ck_assert_int_eq(header.exact, cases[i].exact);
+        ck_assert_int_eq(header.exact_rgb, cases[i].exact_rgb);
+        ck_assert_int_eq(header.indexed, cases[i].indexed);
     }
+    ck_assert(header_of(jpeg, sizeof jpeg, &header) && !header.indexed);
+    ck_assert(header_of(bmp, sizeof bmp, &header) && !header.indexed);
+    patch(data, sizeof bmp, bmp, 28, 4);
+    ck_assert(header_of(data, sizeof bmp, &header) && header.indexed);
     /* One sample of 16 bits; then the tag of them says that it is an entry of a palette. */
     const uint8_t grey[] = {77, 77, 0, 42, 0, 0, 0, 8, 0, 4, 1, 0, 0, 3, 0,  0, 0, 1, 0, 9, 0, 0, 1, 1, 0, 3, 0, 0, 0,
                             1,  0,  9, 0,  0, 1, 2, 0, 3, 0, 0, 0, 1, 0, 16, 0, 0, 1, 6, 0, 3, 0, 0, 0, 1, 0, 1, 0, 0};
@@ -90,7 +99,24 @@ UNIT_TEST(depths_are_told_from_pictures)
     data[sizeof grey - 3] = 0;
     data[43] = 8;
     ck_assert(header_of(data, sizeof grey, &header));
-    ck_assert(header.grey && !header.exact);
+    ck_assert(header.grey && !header.exact && header.indexed);
+}
+
+/* The number beside the colours is opacity only if the file says so, or says nothing. */
+UNIT_TEST(opacity_is_told_from_other_numbers)
+{
+    uint8_t rgba[] = {77, 77, 0, 42, 0, 0, 0, 8, 0, 6, 1, 0, 0, 3, 0, 0,  0, 1, 0, 9, 0, 0, 1, 1, 0, 3, 0, 0,
+                      0,  1,  0, 9,  0, 0, 1, 2, 0, 3, 0, 0, 0, 1, 0, 8,  0, 0, 1, 6, 0, 3, 0, 0, 0, 1, 0, 2,
+                      0,  0,  1, 21, 0, 3, 0, 0, 0, 1, 0, 4, 0, 0, 1, 82, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0};
+    for (uint8_t extra = 0; extra < 3; extra++) {
+        struct bl_image_header header;
+        rgba[sizeof rgba - 3] = extra;
+        ck_assert(header_of(rgba, sizeof rgba, &header));
+        ck_assert_int_eq(header.alpha_unsure, extra != 2);
+        rgba[70] = 9; /* another tag */
+        ck_assert(header_of(rgba, sizeof rgba, &header) && !header.alpha_unsure);
+        rgba[70] = 1;
+    }
 }
 
 /* All of the size must be there: no half of it is taken for the whole. */

@@ -1,6 +1,7 @@
-/* Pixels of one channel: grey against its definition, and numbers of 16 bits that must come through as they are. */
+/* Pixels other than RGB: grey and alpha against their definitions, and numbers that must come through as they are. */
 #include "kind/media/module.h"
 
+#include <libavutil/intreadwrite.h>
 #include <math.h>
 
 #include "kind/video/convert.h"
@@ -131,6 +132,127 @@ UNIT_TEST(other_pictures_have_no_numbers)
         ck_assert_msg(strstr(e.text, "--pixels gray or rgb takes these") != NULL, "%s", e.text);
     }
     ck_assert_int_eq(bl_convert_check(AV_PIX_FMT_NONE, AVCOL_TRC_SMPTE2084, AVCOL_SPC_ICTCP, &options, NULL), 0);
+}
+
+/* --- other numbers ---------------------------------------------------------------------------------------------- */
+
+/* Of a palette the indices, of grey the levels, and of one bit 0 or 1. */
+UNIT_TEST(indices_are_kept)
+{
+    static const int width = 77, height = 13;
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_PAL8, AV_PIX_FMT_GRAY8, AV_PIX_FMT_YA8,
+                                                 AV_PIX_FMT_MONOBLACK};
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        OWNED(av_frame_free) AVFrame *f = frame_of(formats[i], width, height);
+        int step = formats[i] == AV_PIX_FMT_YA8 ? 2 : 1;
+        bool is_bit = formats[i] == AV_PIX_FMT_MONOBLACK;
+        FREED uint8_t *expected = malloc((size_t)(width * height));
+        for (int y = 0; y < height; y++) {
+            memset(f->data[0] + y * f->linesize[0], 0, (size_t)(is_bit ? (width + 7) / 8 : width * step));
+            for (int x = 0; x < width; x++) {
+                uint8_t index = (uint8_t)(is_bit ? (x * y) & 1 : x * 3 + y * 41),
+                        *row = f->data[0] + y * f->linesize[0];
+                expected[y * width + x] = index;
+                if (is_bit)
+                    row[x / 8] = (uint8_t)(row[x / 8] | index << (7 - x % 8));
+                else
+                    row[x * step] = index;
+            }
+        }
+        f->color_range = AVCOL_RANGE_MPEG; /* whatever the tags say */
+        struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
+        for (size_t k = 0; k < COUNT(levels); k++) {
+            if (bl_simd_apply(levels[k], NULL))
+                continue;
+            FREED uint8_t *out = convert(f, &g, BL_CHANNELS_INDEX, levels[k]);
+            ck_assert_msg(memcmp(out, expected, (size_t)(width * height)) == 0, "format %zu", i);
+        }
+    }
+}
+
+UNIT_TEST(depths_are_divided_once)
+{
+    OWNED(av_frame_free) AVFrame *f = frame_of_numbers(AV_PIX_FMT_GRAY16LE, 16, 0, 1);
+    struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
+    const struct bl_convert_options options = {
+        .simd = bl_simd_best(), .channels = BL_CHANNELS_DEPTH, .per_metre = 5000};
+    struct bl_convert *c = NULL;
+    FREED float *out = malloc(65536 * sizeof *out);
+    ck_assert_int_eq(bl_convert_open(&c, &options, &e), 0);
+    ck_assert_msg(bl_convert_frame(c, f, &g, (uint8_t *)out, &e) == 0, "%s", e.text);
+    bl_convert_close(c);
+    for (int i = 0; i < 65536; i++)
+        ck_assert_msg(out[i] >= (float)i / 5000.F && out[i] <= (float)i / 5000.F, "%d: %g", i, (double)out[i]);
+}
+
+/* RGB in the order of the channels, whatever the order in memory, at every level. */
+UNIT_TEST(numbers_of_rgb_are_kept)
+{
+    static const int width = 67, height = 9;
+    OWNED(av_frame_free) AVFrame *f = frame_of(AV_PIX_FMT_GBRP10LE, width, height);
+    FREED uint16_t *expected = malloc((size_t)(width * height) * 3 * sizeof *expected);
+    static const int plane_of[3] = {2, 0, 1};
+    for (int i = 0; i < width * height; i++) {
+        for (int c = 0; c < 3; c++) {
+            uint16_t number = (uint16_t)((i * 7 + c * 311) & 1023);
+            expected[3 * i + c] = number;
+            AV_WL16(f->data[plane_of[c]] + i / width * f->linesize[plane_of[c]] + i % width * 2, number);
+        }
+    }
+    struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_NEAREST, NULL);
+    for (size_t k = 0; k < COUNT(levels); k++) {
+        if (bl_simd_apply(levels[k], NULL))
+            continue;
+        FREED uint16_t *out = convert(f, &g, BL_CHANNELS_RGB16, levels[k]);
+        same(out, expected, width * height * 3);
+    }
+}
+
+/* --- alpha -------------------------------------------------------------------------------------------------------- */
+
+/* Half of the picture is opaque red, half transparent white: no white comes in where they meet. */
+UNIT_TEST(transparent_pixels_have_no_part)
+{
+    OWNED(av_frame_free) AVFrame *f = frame_of(AV_PIX_FMT_RGBA, 64, 64);
+    for (int y = 0; y < 64; y++) {
+        for (int x = 0; x < 64; x++)
+            memcpy(f->data[0] + y * f->linesize[0] + 4 * x, x < 32 ? "\xff\0\0\xff" : "\xff\xff\xff\0", 4);
+    }
+    struct bl_geometry g = geometry_of(f, 21, 21, BL_FIT_STRETCH, BL_RESIZE_BILINEAR, NULL);
+    for (size_t k = 0; k < COUNT(levels); k++) {
+        if (bl_simd_apply(levels[k], NULL))
+            continue;
+        FREED uint8_t *out = convert(f, &g, BL_CHANNELS_RGBA, levels[k]);
+        int partly = 0;
+        for (const uint8_t *at = out; at < out + (size_t)21 * 21 * 4; at += 4) {
+            partly += at[3] > 0 && at[3] < 255;
+            ck_assert_msg(at[3] < 4 || (at[0] >= 253 && at[1] <= 1 && at[2] <= 1), "%d %d %d %d", at[0], at[1], at[2],
+                          at[3]);
+        }
+        ck_assert_int_gt(partly, 20);
+    }
+}
+
+/* Pixels of four values are turned as others are, and frames without alpha are opaque. */
+UNIT_TEST(alpha_is_turned)
+{
+    const int32_t turn[9] = {0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30}; /* the top comes to the right */
+    static const int width = 45, height = 7;
+    for (int i = 0; i < 2; i++) {
+        OWNED(av_frame_free) AVFrame *f = frame_of(i ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_RGBA, width, height);
+        int step = i ? 3 : 4;
+        frame_fill(f, 3);
+        struct bl_geometry g = geometry_of(f, 0, 0, BL_FIT_STRETCH, BL_RESIZE_BILINEAR, turn);
+        FREED uint8_t *out = convert(f, &g, BL_CHANNELS_RGBA, bl_simd_best());
+        for (int y = 0; y < height; y++) {
+            for (int x = 0; x < width; x++) {
+                const uint8_t *from = f->data[0] + y * f->linesize[0] + step * x;
+                const uint8_t *to = out + 4 * ((size_t)x * (size_t)height + (size_t)(height - 1 - y));
+                ck_assert_int_eq(memcmp(from, to, 3), 0);
+                ck_assert_int_eq(to[3], i ? 255 : from[3]);
+            }
+        }
+    }
 }
 
 /* --- grey ------------------------------------------------------------------------------------------------------- */
