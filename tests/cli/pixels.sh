@@ -265,7 +265,7 @@ import os
 os.mkdir("in/b")
 open("in/b/1.tif", "wb").write(data)
 END
-    expect 3 bload pack -q --kind frames in/b in/a --pixels rgba -T longest -o e :err 'skipped in/b: 1.tif: a TIFF whose last number of a pixel is not an alpha beside colours'
+    expect 3 bload pack -q --kind frames in/b in/a --pixels rgba -T longest -o e :err 'skipped in/b: 1.tif: its alpha is of a form that is not read (TIFF with ExtraSamples 0 or 1, PNG of 1 bit)'
     ffmpeg -v error -nostdin -f lavfi -i 'testsrc2=size=64x48:rate=5:duration=1,format=yuva420p' -c:v libvpx-vp9 a.webm
     expect 3 bload scan -q a.webm --pixels rgba -o t.tsv :err 'its alpha is in data beside the pictures, which this decoder of vp9 does not read'
     expect 2 bload pack -q a.webm --pixels rgba --hdr tonemap -T 5 -o f :err '--hdr tonemap maps colours without alpha'

@@ -25,14 +25,15 @@ def smooth(seed=0, width=320, height=208):
     return Image.fromarray(pictures(1, 10, 14, seed)[0]).resize((width, height), Image.Resampling.BICUBIC)
 
 
-def grey_png(path, numbers, depth):
-    """Writes a grey PNG of less than 8 bits, which Pillow does not write."""
+def grey_png(path, numbers, depth, transparent=None):
+    """Writes a grey PNG of less than 8 bits, which Pillow does not write; transparent: the number that is."""
     def chunk(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
     bits = (numbers[..., None] >> np.arange(depth - 1, -1, -1) & 1).reshape(len(numbers), -1).astype("u1")
     rows = b"".join(b"\0" + np.packbits(row).tobytes() for row in bits)
     head = struct.pack(">IIBBBBB", numbers.shape[1], numbers.shape[0], depth, 0, 0, 0, 0)
-    tool.write(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    transparency = chunk(b"tRNS", struct.pack(">H", transparent)) if transparent is not None else b""
+    tool.write(path, b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + transparency + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Pixels(tool.Tool):
@@ -185,9 +186,9 @@ class Masks(Pixels):
         for ending in "png", "bmp", "tif":
             add(Image.fromarray(labels), labels, ending)
             add(Image.fromarray(labels % 2 * 255).convert("1"), labels % 2, ending)
-        for depth in 2, 4:
+        for depth, transparent in (2, None), (4, None), (2, 1), (4, 9):
             path = self.path("in", f"masks/{len(wanted):02}.png")
-            grey_png(path, labels % (1 << depth), depth)
+            grey_png(path, labels % (1 << depth), depth, transparent)
             wanted[path] = labels % (1 << depth)
         return wanted
 
@@ -196,9 +197,9 @@ class Masks(Pixels):
 
     def test_every_form(self):
         wanted = self.masks()
-        self.assertEqual(len(wanted), 16)
+        self.assertEqual(len(wanted), 18)
         frames = self.index()
-        self.assertEqual((frames.dtype, frames.shape), (np.uint8, (16, 37, 53, 1)))
+        self.assertEqual((frames.dtype, frames.shape), (np.uint8, (18, 37, 53, 1)))
         for path, ours in zip(sorted(wanted), frames):
             np.testing.assert_array_equal(ours[..., 0], wanted[path], path)
             if path.endswith("png") and Image.open(path).mode == "P":
@@ -286,6 +287,9 @@ class Transparent(Pixels):
         add(noise.convert("P"), "png", transparency=3)
         add(noise.convert("RGB"), "png", transparency=tuple(int(value) for value in np.asarray(noise)[5, 7, :3]))
         add(noise.convert("L"), "png", transparency=100)
+        for depth in 2, 4:
+            paths.append(self.path("in", f"a/{len(paths):02}.png"))
+            grey_png(paths[-1], np.asarray(noise)[..., 0] >> (8 - depth), depth, 2)
         for subsampling in 0, 2:
             add(smooth(9, 83, 61), "jpg", subsampling=subsampling)
         exif = Image.Exif()

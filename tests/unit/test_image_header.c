@@ -112,9 +112,9 @@ UNIT_TEST(opacity_is_told_from_other_numbers)
         struct bl_image_header header;
         rgba[sizeof rgba - 3] = extra;
         ck_assert(header_of(rgba, sizeof rgba, &header));
-        ck_assert_int_eq(header.alpha_unsure, extra != 2);
+        ck_assert_int_eq(header.alpha_unread, extra != 2);
         rgba[70] = 9; /* another tag */
-        ck_assert(header_of(rgba, sizeof rgba, &header) && !header.alpha_unsure);
+        ck_assert(header_of(rgba, sizeof rgba, &header) && !header.alpha_unread);
         rgba[70] = 1;
     }
 }

@@ -45,7 +45,7 @@ class Field(NamedTuple):
         The type of the tensor in the shards, such as "U8". It differs from dtype only for BF16, which numpy lacks: arrays then hold the 16
         bits as U16.
     shape : tuple of int
-        The shape of one step: () for tokens, (H, W, 3 or 1) for frames.
+        The shape of one step: () for tokens, (H, W, 3) for frames, with another last number for other pixels.
     encoding : str
         "raw", "jpeg" or "delta".
     coding : str

@@ -409,10 +409,11 @@ static int image_check_pixels(const struct bl_image_header *h, enum bl_channels 
                             [BL_CHANNELS_RGB16] = h->exact_rgb,
                             [BL_CHANNELS_DEPTH] = h->exact,
                             [BL_CHANNELS_FLOW] = false};
-    if (channels == BL_CHANNELS_RGBA && h->alpha_unsure)
-        return bl_error_set(e, BL_EDATA,
-                            "a TIFF whose last number of a pixel is not an alpha beside colours (ExtraSamples 0 or 1): "
-                            "--pixels rgb leaves it out");
+    if (channels == BL_CHANNELS_RGBA && h->alpha_unread)
+        return bl_error_set(
+            e, BL_EDATA,
+            "its alpha is of a form that is not read (TIFF with ExtraSamples 0 or 1, PNG of 1 bit): write "
+            "it as PNG in RGBA; --pixels rgb leaves it out");
     if (!bl_channels_keep_numbers(channels) || is_kept[channels])
         return BL_OK;
     const char *other = channels == BL_CHANNELS_INDEX && h->exact         ? "gray16"
@@ -535,15 +536,16 @@ static bool bmp_has_alpha(const AVPacket *packet)
 /* Makes the numbers of 2 or 4 bits of a grey image again what they are in the file: decoders widen them to 0 to 255. */
 static int image_narrow(AVFrame *frame, int depth, struct bl_error *e)
 {
-    if (frame->format != AV_PIX_FMT_GRAY8 || depth < 1 || depth > 7)
+    bool has_alpha = frame->format == AV_PIX_FMT_YA8;
+    if ((frame->format != AV_PIX_FMT_GRAY8 && !has_alpha) || depth < 1 || depth > 7)
         return BL_OK;
     if (av_frame_make_writable(frame) < 0)
         return bl_error_memory(e);
     int widest = UINT8_MAX / ((1 << depth) - 1); /* 85 for 2 bits, 17 for 4 */
     for (int y = 0; y < frame->height; y++) {
         uint8_t *row = frame->data[0] + (ptrdiff_t)y * frame->linesize[0];
-        for (int x = 0; x < frame->width; x++)
-            row[x] = (uint8_t)(row[x] / widest);
+        for (int x = 0; x < frame->width; x++, row += 1 + has_alpha)
+            *row = (uint8_t)(*row / widest);
     }
     return BL_OK;
 }

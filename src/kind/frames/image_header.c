@@ -180,8 +180,9 @@ static bool bytes_are(struct bl_window *b, int64_t at, int size, uint64_t big_en
 
 /* --- PNG and BMP ------------------------------------------------------------------------------------------------ */
 
-enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350 }; /* IDAT, acTL, cICP */
-enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 };                                         /* of H.273 */
+/* IDAT, acTL, cICP, tRNS */
+enum { PNG_IDAT = 0x49444154, PNG_ANIMATION = 0x6163544c, PNG_COLOURS = 0x63494350, PNG_TRANSPARENT = 0x74524e53 };
+enum { TRANSFER_PQ = 16, TRANSFER_HLG = 18 }; /* of H.273 */
 
 /* Refuses animations (chunk acTL) and HDR (chunk cICP), by the chunks before the pixels. An animation's pixels are its
  * first image, or none of its images. */
@@ -196,6 +197,8 @@ static void png_check(struct bl_window *b, struct bl_image_header *h)
             break;
         if (name == PNG_ANIMATION && bl_window_number(b, at + 8, 4, true) > 1)
             header_refuse(h, "an animated PNG: write each of its images to a file of its own");
+        if (name == PNG_TRANSPARENT && h->grey && h->depth == 1)
+            h->alpha_unread = true;
         int transfer = name == PNG_COLOURS ? (int)bl_window_number(b, at + 9, 1, true) : 0;
         if (transfer == TRANSFER_PQ || transfer == TRANSFER_HLG)
             header_refuse(h, "an HDR PNG (PQ or HLG by its chunk cICP): map it to sRGB");
@@ -458,7 +461,7 @@ static void tiff_header_read(struct bl_window *b, struct bl_image_header *h)
     h->exact = h->grey && t.depth > 8 && t.depth <= 16;
     h->exact_rgb = t.photometric == 2 && t.samples >= 3 && t.depth == 16;
     h->indexed = t.depth <= 8 && t.samples == 1 && (t.photometric <= 1 || t.photometric == 3);
-    h->alpha_unsure = t.samples == (h->grey ? 2 : 4) && t.extra >= 0 && t.extra != 2;
+    h->alpha_unread = t.samples == (h->grey ? 2 : 4) && t.extra >= 0 && t.extra != 2;
     int64_t depth = t.depth > 16 ? 32 : t.depth > 8 ? 16 : 8;
     h->bits = (int)(depth * (t.samples > 4 ? 4 : t.samples));
     h->beside = h->bits;

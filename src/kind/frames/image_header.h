@@ -45,8 +45,8 @@ struct bl_image_header {
     bool exact;            /* PNG or TIFF of grey with more than 8 bits, which decoders keep */
     bool exact_rgb;        /* PNG or TIFF of RGB with 16 bits, likewise */
     bool indexed;          /* PNG, TIFF or BMP of a palette or of grey with up to 8 bits: numbers, such as of classes */
-    bool alpha_unsure;     /* TIFF whose fourth (of grey: second) number is no opacity that colours do without */
-    char unsupported[96];  /* for a format that is not supported: its name and advice; otherwise empty */
+    bool alpha_unread; /* its opacity is not read: PNG of 1 bit, or TIFF where it is premultiplied or something else */
+    char unsupported[96]; /* for a format that is not supported: its name and advice; otherwise empty */
 };
 
 /* Reads the header of an open file of `bytes` bytes. *found false: the header is unknown or broken; header->unsupported
