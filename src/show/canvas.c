@@ -105,8 +105,17 @@ static void step_mean(const struct bl_field *field, const uint8_t *step, const i
     }
 }
 
+/* Sets a pixel to the colour of a class: that of Pascal VOC's palette, which masks of many sets have. The bits of the
+ * index, from the lowest, go to red, green and blue in turn, from their highest bit. */
+static void index_colour(uint8_t index, uint8_t *pixel)
+{
+    memset(pixel, 0, 3);
+    for (int bit = 0; bit < 8; bit++)
+        pixel[bit % 3] = (uint8_t)(pixel[bit % 3] | (index >> bit & 1) << (7 - bit / 3));
+}
+
 /* Each pixel is the mean of the pixels that it covers, so that small pictures keep fine lines as grey instead of
- * losing some of them. */
+ * losing some of them. The indices of masks have no mean: the one in the middle counts. */
 void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct bl_field *field, const uint8_t *step)
 {
     const struct bl_area seen = area_clip(canvas, area);
@@ -117,7 +126,12 @@ void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct 
         for (int x = seen.x; x < seen.x + seen.width; x++) {
             /* Rows are the same for the whole line of pixels, columns differ. */
             step_cover(x - area.x, area.width, field->shape[1], columns);
-            step_mean(field, step, rows, columns, canvas_at(canvas, x, y));
+            size_t middle =
+                (size_t)(rows[0] + rows[1]) / 2 * (size_t)field->shape[1] + (size_t)(columns[0] + columns[1]) / 2;
+            if (field->lossless)
+                index_colour(step[middle], canvas_at(canvas, x, y));
+            else
+                step_mean(field, step, rows, columns, canvas_at(canvas, x, y));
         }
     }
 }

@@ -31,7 +31,8 @@ void bl_canvas_fill(struct bl_canvas *canvas, struct bl_area area, bl_colour col
 void bl_canvas_hatch(struct bl_canvas *canvas, struct bl_area area, bl_colour line, bl_colour ground);
 
 /* Draws a step of a field that bl_png_can_encode, without its transparency, scaled to the area: each pixel is the mean
- * of the part of the step that it covers. */
+ * of the part of the step that it covers. Classes of masks (--pixels index) have the colours of Pascal VOC's palette.
+ */
 void bl_canvas_draw(struct bl_canvas *canvas, struct bl_area area, const struct bl_field *field, const uint8_t *step);
 
 /* Copies an area of a canvas to a place of another. */

@@ -303,6 +303,9 @@ static int manifest_read_fields(const json_t *object, struct bl_manifest *manife
                 return bl_error_set(e, BL_EDATA, "field \"%s\": \"shape\" has an invalid size", name);
             field->shape[i] = json_integer_value(side);
         }
+        /* The kinds of frames describe masks by texts such as "indices with the numbers of the files". */
+        field->lossless = strncmp(manifest->made[f], "indices ", 8) == 0 && field->dtype == BL_U8 && field->rank == 3 &&
+                          field->shape[2] == 1;
     }
     return BL_OK;
 }

@@ -3,6 +3,7 @@ import os
 import shutil
 import struct
 import subprocess
+import unittest
 import zlib
 
 import numpy as np
@@ -19,6 +20,7 @@ from harness import each
 from test_folders import pictures, read
 
 FRAMES = "--kind", "frames", "-T", "longest"
+DAVIS = os.path.join(tool.SHARED, "data/found3/pictures/davis")
 
 
 def smooth(seed=0, width=320, height=208):
@@ -214,6 +216,13 @@ class Masks(Pixels):
             np.testing.assert_array_equal(self.index("--size", f"{size[0]}x{size[1]}")[0, ..., 0], np.asarray(theirs))
         np.testing.assert_array_equal(self.index("--size", "53x41", "--fit", "pad")[0, ..., 0], np.pad(first, ((2, 2), (0, 0))))
         np.testing.assert_array_equal(self.index("--size", "31x37", "--fit", "crop", "--filter", "nearest")[0, ..., 0], first[:, 11:42])
+
+    @unittest.skipUnless(os.path.isdir(DAVIS), f"no {DAVIS}")
+    def test_davis(self):
+        frames = bload.open(self.pack("davis", DAVIS, *FRAMES, "--pixels", "index"))[0]["frames"]
+        theirs = [np.asarray(Image.open(os.path.join(DAVIS, "bear", name))) for name in sorted(os.listdir(os.path.join(DAVIS, "bear")))]
+        self.assertEqual(sorted(set(frames.ravel().tolist())), [0, 1, 2])
+        np.testing.assert_array_equal(frames[..., 0], theirs)
 
     def test_encoded(self):
         wanted = self.masks()

@@ -137,6 +137,21 @@ UNIT_TEST(equal_sizes_are_exact)
     ck_assert_mem_eq(c.pixel, step, sizeof step);
 }
 
+/* Classes have the colours of Pascal VOC's palette, and are never mixed: 1 is dark red, 2 dark green, 255 light. */
+UNIT_TEST(classes_have_colours)
+{
+    static const struct bl_field mask = {.dtype = BL_U8, .rank = 3, .shape = {3, 4, 1}, .lossless = true};
+    static const uint8_t step[12] = {0, 1, 2, 255, 3, 4, 8, 9, 0, 0, 1, 1};
+    static const bl_colour colours[] = {0, 0x800000, 0x8000, 0xe0e0c0, 0x808000, 0x80, 0x400000, 0xc00000};
+    OWNED(bl_canvas_free) struct bl_canvas c = canvas_new(4, 3), small = canvas_new(2, 1);
+    bl_canvas_draw(&c, (struct bl_area){0, 0, 4, 3}, &mask, step);
+    for (int i = 0; i < 8; i++)
+        ck_assert_uint_eq(at(&c, i % 4, i / 4), colours[i]);
+    bl_canvas_draw(&small, (struct bl_area){0, 0, 2, 1}, &mask, step);
+    ck_assert_uint_eq(at(&small, 0, 0), colours[5]);
+    ck_assert_uint_eq(at(&small, 1, 0), colours[7]);
+}
+
 /* --- copying ---------------------------------------------------------------------------------------------------- */
 
 /* Wherever the area and the place are: what is on both canvases is copied, and nothing else. */
