@@ -181,6 +181,8 @@ struct bl_kind_lists {
     int (*names)(const struct bl_chunk *chunk, const struct bl_line *line, bl_list_take *take, void *sink,
                  struct bl_error *e);
 
+    bool channels; /* a column "channel" says which channels of a file a line takes */
+
     bl_list_values *values; /* of a manifest's line, that become further columns. NULL: there are no manifests */
 };
 

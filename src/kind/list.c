@@ -195,7 +195,7 @@ static int clip_set_ends(struct bl_clip *clip, const char *const value[BL_CLIP_V
 /* --- a line ----------------------------------------------------------------------------------------------------- */
 
 /* Sets the clip's id: that of the list, or "path#start-end" with the values as the list writes them. A clip without
- * start and end has the path. */
+ * start and end has the path. The channels of a line follow: "call.wav#ch1". */
 static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VALUES])
 {
     const char *start = *value[BL_CLIP_START] ? value[BL_CLIP_START] : value[BL_CLIP_START_FRAME];
@@ -207,6 +207,8 @@ static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VA
         bl_buffer_printf(&clip->id, "%s#%s-%s", value[BL_CLIP_PATH], start, end);
     else
         bl_buffer_text(&clip->id, value[BL_CLIP_PATH]);
+    if (!*value[BL_CLIP_ID] && *clip->channel)
+        bl_buffer_printf(&clip->id, "#ch%s", clip->channel);
 }
 
 /* Splits the line into its values and removes their escapes, in scratch. The values point into scratch, and `further`
@@ -219,6 +221,10 @@ static bool clip_split(struct bl_clip *clip, const char *line, size_t size, cons
     char *at = clip->scratch.data;
     if (clip->scratch.failed || !at || strlen(at) != size)
         return false;
+    char *channel = strchr(at, '\n'); /* newlines of values are escaped */
+    if (channel)
+        *channel++ = '\0';
+    clip->channel = channel ? channel : "";
     for (int v = 0; v < BL_CLIP_VALUES; v++) {
         char *end = at + strcspn(at, "\t"), *next = end + 1;
         bool more = *end == '\t', last = v == BL_CLIP_VALUES - 1;
@@ -243,7 +249,7 @@ int bl_clip_parse(struct bl_clip *clip, const char *line, size_t size, struct bl
     const char *value[BL_CLIP_VALUES];
     bl_buffer_clear(&clip->id);
     bl_buffer_clear(&clip->further);
-    clip->path = "";
+    clip->path = clip->channel = "";
     if (!clip_split(clip, line, size, value))
         return clip->scratch.failed ? bl_error_memory(e) : bl_error_set(e, BL_EDATA, "not a line of a list of clips");
     clip_set_id(clip, value);

@@ -98,7 +98,8 @@ typedef int bl_list_values(const struct bl_json_value *line, bl_list_value_take 
 /* A clip: a part of a file, from a line of a list.
  *
  * Lists reach the kinds in one form, whatever theirs is: the values below, then those of further columns, escaped as in
- * the table of sequences, with a tab between two. */
+ * the table of sequences, with a tab between two. If the kind's lists choose channels (struct bl_kind_lists), and the
+ * line does, a newline and the value of its column "channel" follow. */
 
 enum bl_clip_value {
     BL_CLIP_PATH,
@@ -114,15 +115,18 @@ enum bl_clip_value {
  * clip has; clip_seek is the kind's own, where to begin to decode. They come before those of the list. */
 #define BL_CLIP_COLUMNS "\tclip_begin\tclip_end\tclip_seek"
 
+#define BL_CLIP_CHANNEL "channel" /* the further column that chooses channels */
+
 /* The names of the values: "path". */
 extern const char *const bl_clip_value_name[BL_CLIP_VALUES];
 
 struct bl_clip {
     const char *path;
-    struct bl_buffer id;      /* the list's, or "path#start-end" */
+    struct bl_buffer id;      /* the list's, or "path#start-end", with a choice of channels "path#start-end#ch0" */
     bool by_time;             /* start or end is a time */
     double start, end;        /* seconds from the file's first frame; -1: the beginning or end of the file */
     int64_t first, behind;    /* frames; -1: the same */
+    const char *channel;      /* the line's choice of channels, as the list has it; "": none */
     struct bl_buffer further; /* the values of further columns, with a tab before each: as the table has them */
     struct bl_buffer scratch; /* the values, unescaped */
 };

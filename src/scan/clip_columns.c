@@ -335,6 +335,13 @@ bool bl_clip_columns_object(const char *line, size_t size, struct bl_json_value 
     return bl_json_scan(line, size, NULL, 0, NULL, fault);
 }
 
+/* Returns whether the column chooses channels, for a kind whose lists do. */
+static bool column_is_channel(const struct reading *r, const char *name)
+{
+    const struct bl_kind_lists *lists = r->kind->scan->lists;
+    return lists && lists->channels && strcmp(name, BL_CLIP_CHANNEL) == 0;
+}
+
 /* Adds a further column. BL_EUSAGE: the table of sequences cannot have such a name, or there are too many columns. */
 static int columns_append(struct reading *r, const char *name, struct bl_error *e)
 {
@@ -342,7 +349,10 @@ static int columns_append(struct reading *r, const char *name, struct bl_error *
     if (c->count == BL_ATTRIBUTE_COLUMNS_MAX)
         return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": more than %d columns", r->shown, r->line,
                             BL_ATTRIBUTE_COLUMNS_MAX);
-    BL_TRY(bl_attributes_check_name(name, r->shown, r->line, "rename the column (--columns), or leave it out", e));
+    if (column_is_channel(r, name))
+        c->channels = true;
+    else
+        BL_TRY(bl_attributes_check_name(name, r->shown, r->line, "rename the column (--columns), or leave it out", e));
     BL_TRY(BL_ARRAY_RESERVE(c->name, c->capacity, c->count + 1, e));
     c->name[c->count] = strdup(name);
     if (!c->name[c->count])
@@ -376,6 +386,9 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
         if (strlen(bl_clip_value_name[v]) == bytes && strncasecmp(bl_clip_value_name[v], plain, bytes) == 0)
             meant = bl_clip_value_name[v];
     }
+    if (place == SIZE_MAX && strlen(BL_CLIP_CHANNEL) == bytes && strncasecmp(BL_CLIP_CHANNEL, plain, bytes) == 0 &&
+        column_is_channel(r, BL_CLIP_CHANNEL) && strcmp(BL_CLIP_CHANNEL, name) != 0)
+        meant = BL_CLIP_CHANNEL;
     int code = BL_OK;
     /* A column with a known place is a part of a clip or known already. */
     if (meant)

@@ -79,6 +79,7 @@ struct bl_clip_columns {
     bool are_clips; /* the lists of this scan are lists of clips; otherwise manifests of speech, if there are any */
     bool known;     /* a list has decided are_clips */
     bl_list_values *values; /* of manifests: what becomes further columns */
+    bool channels;          /* the further column "channel" says which channels of its file a clip has */
     char **name;            /* the further columns of all lists, in the order in which they have them; owned */
     size_t count, capacity;
     const char *renames; /* of --columns, checked, or NULL; not owned */

@@ -178,6 +178,18 @@ static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_err
     return bl_buffer_check(&l->clip, e);
 }
 
+/* Adds the choice of channels behind a newline, if the line has one. Its own newlines are escaped. */
+static void lines_add_channel(struct bl_list_lines *l)
+{
+    size_t place = l->columns->channels ? bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL))
+                                        : SIZE_MAX;
+    if (place == SIZE_MAX || !l->value[BL_CLIP_VALUES + place].size)
+        return;
+    const struct value *value = &l->value[BL_CLIP_VALUES + place];
+    bl_buffer_byte(&l->clip, '\n');
+    bl_text_escape(&l->clip, l->text.data + value->at, value->size);
+}
+
 /* Makes the line from the values, with a tab before each value except the first. */
 static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
 {
@@ -190,7 +202,23 @@ static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
         if (l->value[v].size)
             bl_text_escape(&l->clip, l->text.data + l->value[v].at, l->value[v].size);
     }
+    lines_add_channel(l);
     return code ? code : lines_end_values(l, 0, e);
+}
+
+/* Sets the choice of channels to the elements of an array as the table has them: [0, 4] becomes 0,4. */
+static int lines_set_channels(struct bl_list_lines *l, size_t place, const struct bl_json_value *array,
+                              struct bl_error *e)
+{
+    bl_buffer_clear(&l->scratch);
+    for (size_t i = 0; i < array->size; i++) {
+        if (!strchr("[] \t", array->text[i]))
+            bl_buffer_byte(&l->scratch, array->text[i]);
+    }
+    int code = bl_buffer_check(&l->scratch, e);
+    if (!code && l->scratch.size)
+        lines_set_value(l, place, l->scratch.data, l->scratch.size);
+    return code;
 }
 
 /* Sets the value of a key of the line's object. *known is false for a key that the first pass did not see. */
@@ -211,6 +239,9 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
     if (value->type != BL_JSON_STRING) {
         /* null is an empty value; numbers and lists keep their JSON text. */
         bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
+        if (value->type == BL_JSON_ARRAY && l->columns->channels &&
+            place == BL_CLIP_VALUES + bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL)))
+            return lines_set_channels(l, place, value, e);
         lines_set_value(l, place, value->text, is_null ? 0 : value->size);
         return BL_OK;
     }

@@ -103,6 +103,108 @@ test_one_channel_is_taken() {
     expect 2 bload scan a.wav --channel 64
 }
 
+test_several_channels_are_taken_in_their_order() {
+    waves a a.wav\ channels=12
+    is "a.wav 100 5000 1000" "$(packed a --channel 4,0)"
+    is "a.wav 100 5000 1000" "$(packed a --channel 4,0 --channels 2)"
+    is "a.wav 100 $(seq -s ' ' 12000 -1000 1000)" "$(packed a --channel 11,10,9,8,7,6,5,4,3,2,1,0)"
+    is "a.wav 200 8000 2000 1000" "$(packed a --channel 7,1,0 --rate 32000 | sed -e 's/7999/8000/' -e 's/1999/2000/' -e 's/ 999/ 1000/')"
+    is "rate=16000 channel=4,0" "$(bload scan -q --kind audio a/a.wav --channel '[4, 0]' | field sampling 1)"
+    # What is left out is counted: in the table, by the summary and in the manifest.
+    is "10" "$(bload scan -q --kind audio a/a.wav --channel 4,0 | field channels_left 1)"
+    waves a b.wav\ channels=2
+    expect 3 bload pack --kind audio a -T longest --channel 4,0 -o left
+    err_has 'skipped b.wav: channel 4 is wanted, and there are 2'
+    err_has 'channels of files that --channel leaves out: 10 in 1 sequence (column channels_left)'
+    grep -q '"channels_left": 10' left/manifest.json || fail "the manifest does not count the channels that are left"
+    grep -q 'of channels 4,0, mixed' left/manifest.json || fail "the manifest does not name the channels"
+    expect 3 bload pack --kind audio a -T longest --channel 4,0 -o left :err 'is already complete'
+    expect 2 bload pack --kind audio a -T longest --channel 0,4 -o left :err 'another configuration'
+    expect 0 bload verify -q left
+    # Features are those of the mean of the chosen channels.
+    waves f a.wav\ channels=12\ count=16000 && waves m a.wav\ values=3000\ count=16000
+    expect 0 bload pack -q --kind audio f --features fbank40 --channel 0,4 -T longest -o chosen
+    expect 0 bload pack -q --kind audio m --features fbank40 -T longest -o mean
+    cmp chosen/shards/00000/shard-00000000.safetensors mean/shards/00000/shard-00000000.safetensors
+}
+
+test_mistakes_in_channel() {
+    waves . a.wav\ channels=4
+    for wrong in 1,1 1, -1 64 left ''; do
+        expect 2 bload scan --kind audio a.wav --channel "$wrong"
+        err_has '--channel expects all, or the numbers of different channels from 0, such as 4 or 4,0'
+    done
+    expect 2 bload scan --kind audio a.wav --channel 0,1 --channels 4 :err '--channel takes 2 channels, which are not mixed: leave out --channels'
+    is "a.wav skipped channel 4 is wanted, and there are 4" "$(scanned a.wav --channel 0,4)"
+}
+
+# The two sides of a call are two sequences.
+test_each_line_of_a_list_takes_its_channels() {
+    waves calls 'a.wav channels=2 values=1000,3000 count=160' 'b.wav channels=8 count=160'
+    cat >calls.csv <<'END'
+path,channel,start_frame,end_frame,speaker
+calls/a.wav,0,,,4
+calls/a.wav,1,,,5
+calls/a.wav,1,16,48,5
+calls/a.wav,,,,6
+calls/b.wav,"7,0",,,7
+calls/b.wav,3.0,,,8
+END
+    packed calls.csv >got
+    diff got - <<'END'
+calls/a.wav#ch0 160 1000
+calls/a.wav#ch1 160 3000
+calls/a.wav#16-48#ch1 32 3000
+calls/a.wav 160 2000
+calls/b.wav#ch7,0 160 4500
+calls/b.wav#ch3.0 160 4000
+END
+    is "0 1 1  7,0 3.0" "$(field channel <d/sequences.tsv | tr '\n' ' ' | sed 's/ $//')"
+    expect 0 bload verify -q d
+    grep -q '"speaker"' d/manifest.json || fail "the column speaker is no attribute"
+    is "calls/b.wav#ch7,0 160 8000 1000" "$(packed calls.csv --channels 2 | grep ch7)"
+    # As JSON lines, and from a table.
+    cat >calls.jsonl <<'END'
+{"path": "calls/a.wav", "channel": 1}
+{"path": "calls/b.wav", "channel": [7, 0], "id": "both"}
+{"path": "calls/b.wav", "channel": "2"}
+{"path": "calls/a.wav", "channel": null}
+END
+    expect 0 bload scan -q --kind audio calls.jsonl -o t
+    is "1 7,0 2 " "$(field channel <t | tr '\n' ' ' | sed 's/ $//')"
+    expect 0 bload pack -q --sequences t -T longest --channels 2 -o e
+    is "both 160 8000 1000" "$(python3 "$BLOAD_ROOT/tests/cli/waves.py" values e | grep both)"
+    # Lines without a choice have those of --channel.
+    is "calls/b.wav 160 6000 7000" "$(printf 'path,channel\ncalls/b.wav,\n' >one.csv && packed one.csv --channel 5,6)"
+    # A list of lists that choose and lists that do not.
+    printf 'path\ncalls/a.wav\n' >plain.csv
+    expect 1 bload pack -q --kind audio plain.csv calls.csv -T 160 -o f :err 'two sequences have the id "calls/a.wav"'
+}
+
+test_mistakes_in_the_column_channel() {
+    waves calls 'a.wav channels=2 count=160'
+    {
+        echo path,channel
+        for wrong in left -1 '"0,0"' 2 1.5; do echo "calls/a.wav,$wrong"; done
+    } >l.csv
+    expect 3 bload scan -q --kind audio l.csv
+    err_is <<'END_OF'
+bload: skipped calls/a.wav#chleft: l.csv:2: calls/a.wav: "channel" chooses no channels: "left" (different numbers from 0, such as 1, or 0,4)
+bload: skipped calls/a.wav#ch-1: l.csv:3: calls/a.wav: "channel" chooses no channels: "-1" (different numbers from 0, such as 1, or 0,4)
+bload: skipped calls/a.wav#ch0,0: l.csv:4: calls/a.wav: "channel" chooses no channels: "0,0" (different numbers from 0, such as 1, or 0,4)
+bload: skipped calls/a.wav#ch2: l.csv:5: calls/a.wav: channel 2 is wanted, and there are 2
+bload: skipped calls/a.wav#ch1.5: l.csv:6: calls/a.wav: "channel" chooses no channels: "1.5" (different numbers from 0, such as 1, or 0,4)
+END_OF
+    printf 'path,Channel\ncalls/a.wav,1\n' >m.csv
+    expect 2 bload scan -q --kind audio m.csv :err 'm.csv:1: the column "Channel": write it "channel", or give --columns channel=Channel'
+    is "calls/a.wav#ch1 160 2000" "$(packed m.csv --columns channel=Channel)"
+    printf 'path,channel\ncalls/a.wav,0\ncalls/a.wav,0\n' >n.csv
+    expect 1 bload pack -q --kind audio n.csv -T 160 -o g :err 'a column id of the list can tell them apart'
+    # Other kinds have no channels.
+    printf 'path,channel\na.mp4,0\n' >v.csv
+    expect 2 bload scan -q --kind video v.csv :err 'v.csv:1: "channel" is reserved in the table of sequences'
+}
+
 test_a_mix_that_cannot_be_made_is_found_by_the_scan() {
     waves a '1.wav channels=1' '3.wav channels=3' '12.wav channels=12'
     scanned a --channels 2 >got

@@ -71,7 +71,8 @@ test_lines_of_lhotse() {
         lhotse right 0.1 0.3 1 wavs/b.flac
         lhotse third 0.1 0.3 2 wavs/b.flac
         lhotse other 0 1 1 wavs/a.wav
-        lhotse several 0 1 0 wavs/b.flac MultiCut
+        lhotse several 0 1 '[1, 0]' wavs/b.flac MultiCut
+        lhotse absent 0 1 '[0, 2]' wavs/b.flac MultiCut
         lhotse mixed 0 1 0 wavs/b.flac MixedCut
         lhotse none 0 1 0 wavs/none.flac
         lhotse fast 0 1 0 wavs/b.flac | sed 's/"sampling_rate"/"transforms": [{"name": "Speed", "kwargs": {}}], &/'
@@ -81,17 +82,18 @@ test_lines_of_lhotse() {
         echo '{"id": "s1", "recording_id": "r", "start": 0, "duration": 1, "channel": 0, "text": "x"}'
     } | gzip >cuts.jsonl.gz
     expect 3 bload scan -q --kind audio cuts.jsonl.gz
-    is 'left 4800,right 4800,third 0,other 0,several 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' "$(rows 1,2 | tr '\t\n' ' ,')"
+    is 'left 4800,right 4800,third 0,other 0,several 16000,absent 0,mixed 0,none 0,fast 0,slow 8000,far 0,whole 16000,s1 0,' "$(rows 1,2 | tr '\t\n' ' ,')"
     is '0.1 0.3 1 one two' "$(sed -n 3p "$OUT" | cut -f 11-14 | tr '\t' ' ')"
+    is '0 1 1,0 one two' "$(sed -n 6p "$OUT" | cut -f 11-14 | tr '\t' ' ')"
     err_is <<'END_OF'
 bload: skipped third: cuts.jsonl.gz:3: no source has channel 2
 bload: skipped other: cuts.jsonl.gz:4: wavs/a.wav: channel 1 is wanted, and there are 1
-bload: skipped several: cuts.jsonl.gz:5: a cut of several channels (MultiCut): give one of each (to_mono)
-bload: skipped mixed: cuts.jsonl.gz:6: a MixedCut is not a part of one recording: save its sound as a file
-bload: skipped none: cuts.jsonl.gz:7: wavs/none.flac: cannot be opened: No such file or directory
-bload: skipped fast: cuts.jsonl.gz:8: lhotse would transform this recording as it reads it (Speed): save the result as a sound file
-bload: skipped far: cuts.jsonl.gz:10: a source of type "url": only files can be read
-bload: skipped s1: cuts.jsonl.gz:12: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "id", "recording_id", "start", "duration", "channel", "text"
+bload: skipped absent: cuts.jsonl.gz:6: a recording of several files: give cuts of one channel (MonoCut)
+bload: skipped mixed: cuts.jsonl.gz:7: a MixedCut is not a part of one recording: save its sound as a file
+bload: skipped none: cuts.jsonl.gz:8: wavs/none.flac: cannot be opened: No such file or directory
+bload: skipped fast: cuts.jsonl.gz:9: lhotse would transform this recording as it reads it (Speed): save the result as a sound file
+bload: skipped far: cuts.jsonl.gz:11: a source of type "url": only files can be read
+bload: skipped s1: cuts.jsonl.gz:13: neither a line of NeMo's ("audio_filepath") nor a cut or recording of lhotse's: its keys are "id", "recording_id", "start", "duration", "channel", "text"
 END_OF
     { lhotse same 0 1 0 wavs/b.flac && lhotse same 0 1 1 wavs/b.flac; } >twice.jsonl
     expect 1 bload pack -q --kind audio twice.jsonl -T 16000 -o d
@@ -179,6 +181,32 @@ test_a_recording_that_changed_since_the_scan() {
     sed 's/\t2\t1\t/\t2\tone\t/' t >other
     cp "$(fixture long-16000.wav)" wavs/l.wav
     expect 3 bload pack -q --sequences other -T 16000 -o f :err 'invalid start, duration or channel: "2", "one", ""'
+}
+
+# A line of NeMo's with numbers of channels takes these; a word stays a column.
+test_channels_in_lines_of_nemo() {
+    sounds .
+    for channel in 0 1 '[1, 0]' 2 -1 '[]' '"telephone"' null; do
+        echo "{\"audio_filepath\": \"wavs/b.flac\", \"channel\": $channel}"
+    done >train.json
+    expect 3 bload scan -q --kind audio train.json
+    cut -f 1,2,13,15 "$OUT" >rows
+    diff rows - <<'END'
+id	length	channel	manifest.channel
+train.json#1	16000	0	
+train.json#2	16000	1	
+train.json#3	16000	1,0	
+train.json#4	0	2	
+train.json#5	0		
+train.json#6	0		
+train.json#7	16000		telephone
+train.json#8	16000		
+END
+    err_is <<'END_OF'
+bload: skipped train.json#4: wavs/b.flac: channel 2 is wanted, and there are 2
+bload: skipped train.json#5: "channel" chooses no channels: write 0, or [0, 4]
+bload: skipped train.json#6: "channel" chooses no channels: write 0, or [0, 4]
+END_OF
 }
 
 # Keys beside those that say what is heard become columns, and numbers tables of the shards.

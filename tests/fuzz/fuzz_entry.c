@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (code || !bl_cut_parse(&cut, &row))
             continue;
         bl_cut_range(&cut, 192000, &begin, &end);
-        never(begin < 0 || end < begin || cut.channel < -1);
+        never(begin < 0 || end < begin || cut.channels.count < 0 || cut.channels.count > BL_CHANNEL_LIST_MAX);
     }
     bl_entry_free(&entry);
     free(line);

@@ -22,12 +22,12 @@ UNIT_TEST(columns_to_cuts)
 {
     struct bl_cut cut;
     int64_t begin, end;
-    ck_assert(bl_cut_parse(&cut, &(struct bl_row){0}) && bl_cut_is_whole(&cut) && cut.channel == -1);
+    ck_assert(bl_cut_parse(&cut, &(struct bl_row){0}) && bl_cut_is_whole(&cut) && !cut.channels.count);
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "", .duration = "x"}) && bl_cut_is_whole(&cut));
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "", .channel = ""}));
     ck_assert(bl_cut_is_whole(&cut));
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "1.5e0", .duration = "0.25", .channel = "3"}));
-    ck_assert(!bl_cut_is_whole(&cut) && cut.channel == 3);
+    ck_assert(!bl_cut_is_whole(&cut) && cut.channels.count == 1 && cut.channels.number[0] == 3);
     bl_cut_range(&cut, 8000, &begin, &end);
     ck_assert_int_eq(begin, 12000);
     ck_assert_int_eq(end, 14000);
@@ -41,12 +41,43 @@ UNIT_TEST(columns_to_cuts)
         ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = bad[i]}));
     }
     ck_assert(bl_cut_parse(&cut, &(struct bl_row){.start = "", .clip_begin = 5, .clip_end = 9}));
-    ck_assert(!bl_cut_is_whole(&cut) && cut.channel == -1);
+    ck_assert(!bl_cut_is_whole(&cut) && !cut.channels.count);
     bl_cut_range(&cut, 8000, &begin, &end);
     ck_assert_int_eq(begin, 5);
     ck_assert_int_eq(end, 9);
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .duration = "0"}));
     ck_assert(!bl_cut_parse(&cut, &(struct bl_row){.start = "0", .channel = "1.5"}));
+}
+
+UNIT_TEST(choices_of_channels)
+{
+    static const struct {
+        const char *text, *same;
+    } good[] = {{"0", "0"},          {"4,0", "4,0"},   {"[4, 0]", "4,0"}, {"3.0", "3"},
+                {" 7 ,\t5.00", "7,5"}, {"63,62", "63,62"}, {"", ""}};
+    static const char *const bad[] = {"-1", "64", "1,1", "1,", ",", "1.5", "4.", "left", "[]", "0 4", "[0", "0x1", " "};
+    struct bl_channel_list list, other;
+    OWNED(bl_buffer_free) struct bl_buffer text = {0};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        ck_assert(bl_channel_list_parse(good[i].text, strlen(good[i].text), 63, &list));
+        bl_buffer_clear(&text);
+        bl_buffer_text(&text, "");
+        bl_channel_list_format(&list, &text);
+        ck_assert_str_eq(text.data, good[i].same);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ck_assert_msg(!bl_channel_list_parse(bad[i], strlen(bad[i]), 63, &list), "%s", bad[i]);
+    /* 64 of them, and one more. */
+    bl_buffer_clear(&text);
+    for (int i = 0; i < 64; i++)
+        bl_buffer_printf(&text, "%s%d", i ? "," : "", 63 - i);
+    ck_assert(bl_channel_list_parse(text.data, text.size, 63, &list) && list.count == 64);
+    ck_assert_int_eq(bl_channel_list_highest(&list), 63);
+    bl_buffer_text(&text, ",64");
+    ck_assert(!bl_channel_list_parse(text.data, text.size, 1000, &other));
+    ck_assert(bl_channel_list_parse("0,4", 3, 63, &list) && bl_channel_list_parse("4,0", 3, 63, &other));
+    ck_assert(!bl_channel_list_are_same(&list, &other) && bl_channel_list_are_same(&list, &list));
+    ck_assert_int_eq(bl_channel_list_highest(&(struct bl_channel_list){0}), -1);
 }
 
 /* --- lines ------------------------------------------------------------------------------------------------------ */
@@ -188,12 +219,13 @@ static int64_t go_through(struct bl_trim *w, const struct bl_cut *cut, bool dama
         ck_assert_msg(bl_trim_next(w, frame, &got, &e) == BL_OK, "%s", e.text);
         if (!got)
             break;
-        int channels = cut->channel < 0 ? 2 : 1;
+        const struct bl_channel_list *chosen = &cut->channels;
+        int channels = chosen->count ? chosen->count : 2;
         const int16_t *data = (const int16_t *)(const void *)frame->data[0];
         ck_assert_int_eq(frame->ch_layout.nb_channels, channels);
         for (int i = 0; i < frame->nb_samples; i++, at++) {
             for (int c = 0; c < channels; c++)
-                ck_assert_int_eq(data[i * channels + c], sample_at(at, cut->channel < 0 ? c : cut->channel));
+                ck_assert_int_eq(data[i * channels + c], sample_at(at, chosen->count ? chosen->number[c] : c));
         }
         av_frame_unref(frame);
     }
@@ -210,12 +242,13 @@ UNIT_TEST(every_cut_in_any_order)
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
     static const struct bl_cut cuts[] = {
-        {.start = 0, .duration = 0.5, .channel = -1},     {.start = 0.5, .duration = 0.25, .channel = 0},
-        {.start = 0.75, .duration = 0.001, .channel = 1}, {.start = 9.1234, .duration = 0.5, .channel = 1},
-        {.start = 0.1, .duration = 0.2, .channel = -1},   {.start = 0.2, .duration = 5, .channel = 0},
-        {.start = 11.5, .duration = -1, .channel = -1},   {.start = 3, .duration = -1, .channel = 1},
-        {.start = 11.99, .duration = 0.5, .channel = -1}, {.start = 12, .duration = 1, .channel = 0},
-        {.start = 2, .duration = 1, .channel = 1},        {.start = 100, .duration = 1, .channel = 0}};
+        {.start = 0, .duration = 0.5, .channels = {0}},     {.start = 0.5, .duration = 0.25, .channels = {1, {0}}},
+        {.start = 0.75, .duration = 0.001, .channels = {1, {1}}}, {.start = 9.1234, .duration = 0.5, .channels = {1, {1}}},
+        {.start = 0.1, .duration = 0.2, .channels = {0}},   {.start = 0.2, .duration = 5, .channels = {1, {0}}},
+        {.start = 11.5, .duration = -1, .channels = {0}},   {.start = 3, .duration = -1, .channels = {1, {1}}},
+        {.start = 11.99, .duration = 0.5, .channels = {0}}, {.start = 12, .duration = 1, .channels = {1, {0}}},
+        {.start = 4, .duration = 1, .channels = {2, {1, 0}}}, {.start = 5, .duration = 1, .channels = {2, {0, 1}}},
+        {.start = 2, .duration = 1, .channels = {1, {1}}},        {.start = 100, .duration = 1, .channels = {1, {0}}}};
     uint32_t state = 7;
     for (int i = 0; i < unit_times(300); i++) {
         state = state * 1664525 + 1013904223;
@@ -229,7 +262,7 @@ UNIT_TEST(every_cut_in_any_order)
     ck_assert(!w.seeked);
     go_through(&w, &cuts[3], false);
     ck_assert(w.seeked);
-    struct bl_cut third = {.duration = 1, .channel = 2};
+    struct bl_cut third = {.duration = 1, .channels = {2, {0, 2}}};
     OWNED(av_frame_free) AVFrame *frame = av_frame_alloc();
     bl_trim_set(&w, &third, false);
     bool got;

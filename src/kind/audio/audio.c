@@ -35,10 +35,11 @@ static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den
     return *den > 0;
 }
 
-/* Adds the names of the columns that cuts.c fills for each line of a manifest. */
+/* Adds the names of the columns that counting fills, and of those that cuts.c fills for each line of a manifest. */
 static void audio_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
-    (void)config;
+    if (bl_audio_counts_left(config))
+        bl_buffer_text(out, "\t" BL_AUDIO_LEFT);
     if (manifests)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
@@ -50,10 +51,13 @@ static bool audio_is_list(const char *path)
 }
 
 static const struct bl_kind_lists audio_lists = {
-    .is_list = audio_is_list, .names = bl_entry_names, .values = bl_manifest_values};
+    .is_list = audio_is_list, .names = bl_entry_names, .channels = true, .values = bl_manifest_values};
+
+static const struct bl_total audio_totals[] = {BL_AUDIO_LEFT_TOTAL, {0}};
 
 static const struct bl_kind_scan audio_scan = {
     .sampling = bl_audio_sampling,
+    .totals = audio_totals,
     .rate = audio_sampling_rate,
     .columns = audio_columns,
     .lists = &audio_lists,

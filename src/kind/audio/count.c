@@ -217,7 +217,7 @@ static int info_fill(const struct bl_audio_config *config, struct bl_audio_decod
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return bl_error_memory(e);
-    bl_mix_init(&c.mix, (int)config->rate, (int)config->channels, true, BL_RESAMPLER_SOXR);
+    bl_mix_init(&c.mix, (int)config->rate, bl_audio_channels(config), true, BL_RESAMPLER_SOXR);
     info->damaged_begin = INT64_MAX;
     int code = total_add_frames(s, config, &c, info, marks, frame, e);
     bl_mix_free(&c.mix);
@@ -270,20 +270,31 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
     return code;
 }
 
-int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info, int channel,
-                            struct bl_error *e)
+int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info,
+                            const struct bl_channel_list *channels, struct bl_error *e)
 {
-    channel = channel < 0 ? config->channel - 1 : channel;
-    if (channel >= info->channels_least)
-        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", channel, info->channels_least);
-    if (channel < 0 && *info->unmixable)
-        return bl_error_set(e, BL_EDATA, "%s", info->unmixable);
-    return BL_OK;
+    channels = channels->count ? channels : &config->channel;
+    int highest = bl_channel_list_highest(channels);
+    if (highest >= info->channels_least)
+        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", highest, info->channels_least);
+    if (channels->count)
+        return bl_mix_check_chosen(channels->count, bl_audio_channels(config), e);
+    return *info->unmixable ? bl_error_set(e, BL_EDATA, "%s", info->unmixable) : BL_OK;
+}
+
+void bl_audio_append_left(const struct bl_audio_config *config, const struct bl_audio_info *info,
+                          const struct bl_channel_list *channels, struct bl_buffer *out)
+{
+    if (!bl_audio_counts_left(config))
+        return;
+    bl_buffer_byte(out, '\t');
+    if (info)
+        bl_buffer_int(out, info->channels - (channels->count ? channels->count : config->channel.count));
 }
 
 int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                         struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e)
 {
     BL_TRY(bl_audio_count(config, env, path, meter, NULL, info, e));
-    return bl_audio_check_channels(config, info, -1, e);
+    return bl_audio_check_channels(config, info, &(struct bl_channel_list){0}, e);
 }

@@ -111,11 +111,20 @@ struct cut_counter {
     const struct bl_audio_config *config;
     struct bl_recordings recordings;
     struct bl_entry entry;
+    struct bl_buffer left; /* the value of the column BL_AUDIO_LEFT of the line, if the table has that column */
 };
 
 static bool cuts_path_is_missing(const struct cut_counter *c)
 {
     return access(c->list.path.open_path.data, F_OK) != 0;
+}
+
+/* Sets the value of the column BL_AUDIO_LEFT; info NULL: there is none. */
+static void cuts_set_left(struct cut_counter *c, const struct bl_audio_info *info,
+                          const struct bl_channel_list *channels)
+{
+    bl_buffer_clear(&c->left);
+    bl_audio_append_left(c->config, info, channels, &c->left);
 }
 
 /* Fills in the members of a valid line's row that come from its recording. A fault of the recording becomes a reason of
@@ -131,8 +140,9 @@ static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct
     row->stream = info->stream;
     if (recording->code)
         return bl_error_set(e, BL_EDATA, "%s", recording->reason);
-    BL_TRY(bl_audio_check_channels(c->config, info, cut->channel, e));
-    if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channel >= 0))
+    BL_TRY(bl_audio_check_channels(c->config, info, &cut->channels, e));
+    cuts_set_left(c, info, &cut->channels);
+    if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channels.count))
         return bl_error_set(e, BL_EDATA, "its recording %s, so that no part of it can be cut out", info->reason);
     if (bl_cut_is_whole(cut)) {
         if (*info->reason)
@@ -166,12 +176,15 @@ static int cuts_set_extra(struct cut_counter *c, const char *start, const char *
                           const struct bl_buffer *text, struct bl_error *e)
 {
     bl_buffer_clear(&c->list.extra);
+    if (c->left.size)
+        bl_buffer_append(&c->list.extra, c->left.data, c->left.size);
     bl_buffer_printf(&c->list.extra, "\t%s\t%s\t%s\t", start, duration, channel);
     if (text && text->size)
         bl_text_escape(&c->list.extra, text->data, text->size);
     if (c->entry.further_size)
         bl_buffer_append(&c->list.extra, c->entry.further, c->entry.further_size);
     bl_buffer_text(&c->list.extra, "");
+    c->list.extra.failed |= c->left.failed;
     return bl_buffer_check(&c->list.extra, e);
 }
 
@@ -191,6 +204,7 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
         code = bl_error_set(e, BL_EDATA, "not JSON: standard input must be a manifest (for a list of paths use @-)");
     }
     /* An unusable line has all columns, too, with nothing in them. */
+    cuts_set_left(c, NULL, NULL);
     int failed = cuts_set_extra(c, "", "", "", NULL, e);
     row->extra = c->list.extra.data;
     if (code || failed)
@@ -214,7 +228,10 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
     row->extra = c->list.extra.data;
     if (entry->text_truncated)
         BL_LIST_REASON(&c->list, "its text is cut to %zu bytes", entry->text.size);
-    return cuts_fill_row(c, &cut, row, e);
+    BL_TRY(cuts_fill_row(c, &cut, row, e));
+    BL_TRY(cuts_set_extra(c, entry->start, entry->duration, entry->channel, &entry->text, e));
+    row->extra = c->list.extra.data;
+    return BL_OK;
 }
 
 /* Fills in the members of a clip's row that come from its recording, for struct bl_list_counter. The clip's ends are
@@ -225,7 +242,11 @@ static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, s
     const struct bl_clip *clip = &counter->clip;
     const struct bl_recording *recording;
     struct bl_cut cut = bl_cut_whole;
+    size_t size = strlen(clip->channel);
     c->recordings.wants_marks = true;
+    if (!bl_channel_list_parse(clip->channel, size, BL_CHANNEL_NUMBER_MAX, &cut.channels))
+        return bl_error_set(e, BL_EDATA, "\"channel\" chooses no channels: \"%.40s\" (different numbers from 0, such as 1, or 0,4)",
+                            clip->channel);
     BL_TRY(recordings_find(&c->recordings, c->config, counter->env, counter->path.open_path.data, &recording, e));
     const struct bl_audio_info *info = &recording->info;
     if (!recording->code && info->rate > 0 && !bl_clip_is_whole(clip)) {
@@ -238,6 +259,9 @@ static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, s
             cut.end = clip->behind;
     }
     BL_TRY(cuts_fill_row(c, &cut, row, e));
+    if (c->left.size)
+        bl_buffer_append(&counter->extra, c->left.data, c->left.size);
+    counter->extra.failed |= c->left.failed;
     if (bl_cut_is_whole(&cut))
         return BL_OK;
     row->clip_begin = cut.begin;
@@ -254,6 +278,7 @@ static void cuts_counter_close(struct bl_counter *counter)
     recordings_clear(&c->recordings);
     free(c->recordings.slot);
     bl_entry_free(&c->entry);
+    bl_buffer_free(&c->left);
     bl_list_counter_free(&c->list);
     free(c);
 }
@@ -267,7 +292,7 @@ int bl_cuts_counter_open(const void *config, const struct bl_kind_env *env, stru
     c->list = (struct bl_list_counter){.base.close = cuts_counter_close,
                                        .env = env,
                                        .fill_clip = cuts_fill_clip,
-                                       .unusable = "",
+                                       .unusable = bl_audio_counts_left(config) ? "\t" : "",
                                        .fill_entry = cuts_fill_entry};
     c->config = config;
     *counter = &c->list.base;

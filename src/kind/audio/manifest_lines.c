@@ -59,6 +59,13 @@ static bool object_has(const struct bl_json_value *object, const char *key)
     return false;
 }
 
+/* Returns whether the value of "channel" in a line of NeMo's chooses channels. Any other value, such as "telephone", is
+ * a further value. */
+static bool json_is_choice(const struct bl_json_value *value)
+{
+    return value->type == BL_JSON_NUMBER || value->type == BL_JSON_ARRAY;
+}
+
 /* Hands the members of an object whose names are not known to w->take. custom: the name under which the member "custom"
  * is taken. */
 static int walk_object(struct manifest_walk *w, const struct bl_json_value *object, const char *const *known,
@@ -72,7 +79,8 @@ static int walk_object(struct manifest_walk *w, const struct bl_json_value *obje
         bl_json_unescape(&name, &w->plain, &lone);
         bl_buffer_text(&w->plain, "");
         code = bl_buffer_check(&w->plain, e);
-        if (code || names_have(known, w->plain.data))
+        bool chooses = known == nemo_keys && strcmp(w->plain.data, "channel") == 0 && json_is_choice(&value);
+        if (code || chooses || names_have(known, w->plain.data))
             continue;
         bool is_custom = strcmp(w->plain.data, "custom") == 0;
         bl_buffer_printf(&w->name, "%s%s", names_have(taken_names, w->plain.data) ? "manifest." : "",
@@ -228,6 +236,27 @@ static int entry_copy_seconds(char out[BL_ENTRY_NUMBER_MAX], const struct bl_jso
     return BL_OK;
 }
 
+/* Parses the channels of a line: a number, or an array of numbers. Returns false for any other value; null and no value
+ * are no choice. */
+static bool entry_parse_channels(const struct bl_json_value *value, int max, struct bl_channel_list *channels)
+{
+    *channels = (struct bl_channel_list){0};
+    if (!json_has_value(value))
+        return true;
+    bool usable = value->type == BL_JSON_NUMBER || value->type == BL_JSON_ARRAY;
+    return usable && bl_channel_list_parse(value->text, value->size, max, channels) && channels->count;
+}
+
+/* Copies the channels of the file as the table has them. */
+static int entry_set_channels(struct bl_entry *entry, const struct bl_channel_list *channels, struct bl_error *e)
+{
+    bl_buffer_clear(&entry->scratch);
+    bl_channel_list_format(channels, &entry->scratch);
+    BL_TRY(bl_buffer_check(&entry->scratch, e));
+    snprintf(entry->channel, sizeof entry->channel, "%s", entry->scratch.size ? entry->scratch.data : "");
+    return BL_OK;
+}
+
 /* Parses a line of NeMo's, such as {"audio_filepath": "a.wav", "offset": 0.5, "duration": 2.25, "text": "good
  * morning"}. */
 static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
@@ -241,6 +270,12 @@ static int nemo_parse(struct bl_entry *entry, const struct bl_json_value *value,
         json_append_string(&entry->text, &value[KEY_TEXT]);
     entry->relative = true;
     BL_TRY(entry_set_path(entry, &value[path], key_name[path], e));
+    if (json_is_choice(&value[KEY_CHANNEL])) {
+        struct bl_channel_list channels;
+        if (!entry_parse_channels(&value[KEY_CHANNEL], BL_CHANNEL_NUMBER_MAX, &channels))
+            return bl_error_set(e, BL_EDATA, "\"channel\" chooses no channels: write 0, or [0, 4]");
+        BL_TRY(entry_set_channels(entry, &channels, e));
+    }
     if (json_has_value(&value[KEY_OFFSET])) {
         BL_TRY(entry_copy_seconds(entry->start, &value[KEY_OFFSET], "offset", e));
     }
@@ -262,9 +297,26 @@ static int lhotse_find_channel(const struct bl_json_value *channels, int64_t wan
     return -1;
 }
 
-/* Takes the path of the source that has the channel, or of the only source if channel is -1. */
-static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_value *sources, int64_t channel,
-                                struct bl_error *e)
+/* Finds the wanted channels among those of a source. Returns how many of them the source has, and replaces their
+ * numbers by their places, which are their numbers in the file. */
+static int lhotse_find_channels(const struct bl_json_value *channels, const struct bl_channel_list *wanted,
+                                struct bl_channel_list *places)
+{
+    int found = 0;
+    *places = *wanted;
+    for (int c = 0; c < wanted->count; c++) {
+        int place = lhotse_find_channel(channels, wanted->number[c]);
+        if (place < 0)
+            continue;
+        places->number[c] = (uint16_t)place;
+        found++;
+    }
+    return found;
+}
+
+/* Takes the path of the source that has the channels, or of the only source if there is no choice. */
+static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_value *sources,
+                                const struct bl_channel_list *wanted, struct bl_error *e)
 {
     static const char *const name[] = {"type", "channels", "source"};
     struct bl_json_value element, source[3];
@@ -276,21 +328,21 @@ static int lhotse_parse_sources(struct bl_entry *entry, const struct bl_json_val
     while (bl_json_next(sources, &at, &element)) {
         if (!json_scan_keys(element.text, element.size, name, 3, source, &fault))
             return bl_error_set(e, BL_EDATA, "a source is no object");
-        int found = channel < 0 ? 0 : lhotse_find_channel(&source[1], channel);
-        if (found < 0)
+        struct bl_channel_list places;
+        int found = lhotse_find_channels(&source[1], wanted, &places);
+        if (wanted->count && !found)
             continue;
-        if (count++)
+        if (count++ || found < wanted->count)
             return bl_error_set(e, BL_EDATA, "a recording of several files: give cuts of one channel (MonoCut)");
-        if (channel >= 0)
-            snprintf(entry->channel, sizeof entry->channel, "%d", found);
+        BL_TRY(entry_set_channels(entry, &places, e));
         if (!json_string_is(&source[0], "file"))
             return bl_error_set(e, BL_EDATA, "a source of type \"%.40s\": only files can be read",
                                 entry_unescape(entry, &source[0]));
         BL_TRY(entry_set_path(entry, &source[2], "source", e));
     }
-    if (!count)
-        return bl_error_set(e, BL_EDATA, "no source has channel %" PRId64, channel);
-    return BL_OK;
+    if (!count && !wanted->count)
+        return bl_error_set(e, BL_EDATA, "a recording without sources");
+    return count ? BL_OK : bl_error_set(e, BL_EDATA, "no source has channel %d", wanted->number[0]);
 }
 
 /* Returns BL_EDATA for transforms that would change the samples, as none of them is done here. Resampling changes no
@@ -314,15 +366,15 @@ static int lhotse_check_transforms(struct bl_entry *entry, const struct bl_json_
     return BL_OK;
 }
 
-/* Parses a Recording of lhotse's, which has sources, or a cut of one channel, which has a recording, a start, a
- * duration and supervisions. The entry's text joins those of the supervisions with spaces. */
+/* Parses a Recording of lhotse's, which has sources, or a cut of one channel or of several, which has a recording, a
+ * start, a duration and supervisions. The entry's text joins those of the supervisions with spaces. */
 static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *value, struct bl_error *e)
 {
     static const char *const name[] = {"text"};
-    const struct bl_json_value *number = &value[KEY_CHANNEL], *supervisions = &value[KEY_SUPERVISIONS];
+    const struct bl_json_value *supervisions = &value[KEY_SUPERVISIONS];
     struct bl_json_value element, text;
     struct bl_json_fault fault;
-    int64_t channel = 0;
+    struct bl_channel_list channels = {0};
     if (value[KEY_ID].type == BL_JSON_STRING)
         json_append_string(&entry->id, &value[KEY_ID]);
     if (entry->id.size && strlen(entry->id.data) != entry->id.size)
@@ -330,7 +382,7 @@ static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *valu
     if (value[KEY_SOURCES].type != BL_JSON_NONE) {
         strcpy(entry->start, "0"); /* all of a recording */
         BL_TRY(lhotse_check_transforms(entry, &value[KEY_TRANSFORMS], e));
-        return lhotse_parse_sources(entry, &value[KEY_SOURCES], -1, e);
+        return lhotse_parse_sources(entry, &value[KEY_SOURCES], &channels, e);
     }
     for (size_t at = 0; supervisions->type == BL_JSON_ARRAY && bl_json_next(supervisions, &at, &element);) {
         if (!json_scan_keys(element.text, element.size, name, 1, &text, &fault) || text.type != BL_JSON_STRING ||
@@ -340,11 +392,14 @@ static int lhotse_parse(struct bl_entry *entry, const struct bl_json_value *valu
             bl_buffer_byte(&entry->text, ' ');
         json_append_string(&entry->text, &text);
     }
-    if (json_has_value(number) &&
-        (number->type != BL_JSON_NUMBER || !bl_text_to_int(number->text, number->size, 0, INT32_MAX, &channel)))
+    if (!entry_parse_channels(&value[KEY_CHANNEL], UINT16_MAX, &channels))
         return bl_error_set(e, BL_EDATA, "\"channel\" is no number of a channel");
+    if (!channels.count && json_string_is(&value[KEY_TYPE], "MultiCut"))
+        return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut) without \"channel\"");
+    if (!channels.count) /* the cut has channel 0 */
+        channels.count = 1;
     BL_TRY(lhotse_check_transforms(entry, &value[KEY_RECORDING_TRANSFORMS], e));
-    BL_TRY(lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], channel, e));
+    BL_TRY(lhotse_parse_sources(entry, &value[KEY_RECORDING_SOURCES], &channels, e));
     BL_TRY(entry_copy_seconds(entry->start, &value[KEY_START], "start", e));
     BL_TRY(entry_copy_seconds(entry->duration, &value[KEY_DURATION], "duration", e));
     if (!*entry->start || !*entry->duration)
@@ -359,8 +414,6 @@ static int entry_reject(struct bl_entry *entry, const struct bl_json_value *valu
     const char *type = entry_unescape(entry, &value[KEY_TYPE]);
     if (value[KEY_ID].type == BL_JSON_STRING)
         json_append_string(&entry->id, &value[KEY_ID]);
-    if (json_string_is(&value[KEY_TYPE], "MultiCut"))
-        return bl_error_set(e, BL_EDATA, "a cut of several channels (MultiCut): give one of each (to_mono)");
     if (value[KEY_TYPE].type == BL_JSON_STRING && *type)
         return bl_error_set(e, BL_EDATA, "a %.40s is not a part of one recording: save its sound as a file", type);
     bl_buffer_clear(&entry->scratch);
@@ -392,7 +445,7 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
     bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
     bool lhotse = value[KEY_SOURCES].type != BL_JSON_NONE || json_string_is(type, "MonoCut") ||
-                  json_string_is(type, "Cut") || (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
+                  json_string_is(type, "Cut") || json_string_is(type, "MultiCut") || (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
     int code = nemo     ? nemo_parse(entry, value, e)
                : lhotse ? lhotse_parse(entry, value, e)
                         : entry_reject(entry, value, line, size, e);
@@ -447,7 +500,7 @@ out:
 
 /* --- cuts --------------------------------------------------------------------------------------------------------- */
 
-const struct bl_cut bl_cut_whole = {.duration = -1, .channel = -1};
+const struct bl_cut bl_cut_whole = {.duration = -1};
 
 /* Parses all of the text as a number from 0 to max. */
 static bool cut_number_parse(const char *text, double max, double *value)
@@ -459,24 +512,19 @@ static bool cut_number_parse(const char *text, double max, double *value)
 
 bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row)
 {
-    double channel;
+    const char *channel = row->channel ? row->channel : "";
     *cut = bl_cut_whole;
     cut->begin = row->clip_begin;
     cut->end = row->clip_end;
+    if (!bl_channel_list_parse(channel, strlen(channel), BL_CHANNEL_NUMBER_MAX, &cut->channels))
+        return false;
     if (cut->end || !row->start || !*row->start)
         return true;
     const double seconds_max = 1e9; /* 31 years: with any rate, samples fit into 64 bits */
     if (!cut_number_parse(row->start, seconds_max, &cut->start))
         return false;
-    if (row->duration && *row->duration &&
-        (!cut_number_parse(row->duration, seconds_max, &cut->duration) || cut->duration == 0))
-        return false;
-    if (!row->channel || !*row->channel)
-        return true;
-    if (!cut_number_parse(row->channel, 1000, &channel) || channel != floor(channel))
-        return false;
-    cut->channel = (int)channel;
-    return true;
+    return !row->duration || !*row->duration ||
+           (cut_number_parse(row->duration, seconds_max, &cut->duration) && cut->duration != 0);
 }
 
 bool bl_cut_is_whole(const struct bl_cut *cut)

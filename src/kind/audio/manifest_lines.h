@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "kind/audio/channels.h"
 #include "kind/list.h"
 #include "kind/row.h"
 
@@ -38,7 +39,7 @@ struct bl_entry {
     bool relative;                      /* the path may be relative to the manifest's folder */
     char start[BL_ENTRY_NUMBER_MAX];    /* seconds, as the line has them */
     char duration[BL_ENTRY_NUMBER_MAX]; /* the same; "": to the end */
-    char channel[BL_ENTRY_NUMBER_MAX];  /* of the file, from 0; "": all channels */
+    char channel[BL_CHANNEL_TEXT_MAX]; /* of the file, from 0, such as "0" or "4,0"; "": all channels */
     struct bl_buffer text;              /* the spoken words; of several supervisions, joined with spaces */
     bool text_truncated;                /* the text was longer than BL_ENTRY_TEXT_MAX */
     const char *further;                /* the values of further columns, as the table has them; points into the line */
@@ -69,7 +70,7 @@ int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_
 struct bl_cut {
     double start;    /* seconds */
     double duration; /* seconds; negative: to the end */
-    int channel;     /* of the file, from 0; -1: all channels, mixed */
+    struct bl_channel_list channels; /* of the file; no choice: all, mixed */
     /* A clip has no times but samples [begin, end) of the recording. end 0: the cut is no clip; INT64_MAX: to the
      * recording's end. */
     int64_t begin, end;
@@ -78,11 +79,11 @@ struct bl_cut {
 /* All of a file. */
 extern const struct bl_cut bl_cut_whole;
 
-/* Parses the row's clip, or its columns start, duration and channel; without a start the cut is all of the file.
- * Returns false if the values are invalid. */
+/* Parses the row's column channel, and its clip, or its columns start and duration; without a start the cut is all of
+ * the file. Returns false if the values are invalid. */
 bool bl_cut_parse(struct bl_cut *cut, const struct bl_row *row);
 
-/* Returns whether the cut is all of the file, in any channel. */
+/* Returns whether the cut is all of the file, in any channels. */
 bool bl_cut_is_whole(const struct bl_cut *cut);
 
 /* Returns the number of samples in so many seconds, halves rounded up. Source: lhotse's compute_num_samples. */

@@ -269,6 +269,16 @@ int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e)
     return channels == m->channels || (channels <= 2 && m->channels <= 2) ? BL_OK : mixer_open(m, frame, e);
 }
 
+int bl_mix_check_chosen(int channels, int wanted, struct bl_error *e)
+{
+    if (channels == wanted || wanted == 1 || (channels <= 2 && wanted <= BL_MIX_PLACED_MAX))
+        return BL_OK;
+    if (channels == 1)
+        return bl_error_set(e, BL_EDATA, "its one chosen channel cannot be mixed to %d", wanted);
+    return bl_error_set(e, BL_EDATA, "its %d chosen channels cannot be mixed to %d: choose %d or 1", channels, wanted,
+                        wanted);
+}
+
 /* --- samples ---------------------------------------------------------------------------------------------------- */
 
 /* Ends the part in progress, if it is resampled: appends the samples that the resampler still owes. */

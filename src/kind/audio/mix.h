@@ -100,6 +100,10 @@ void bl_mix_free(struct bl_mix *m);
 /* Begins another stream, and drops the part in progress; contexts and memory are kept. */
 void bl_mix_begin(struct bl_mix *m);
 
+/* Checks that `channels` channels, which a choice has taken of a file, can be mixed to so many. One or two are mixed as
+ * mono and stereo, and more have no layout. BL_EDATA: they cannot. */
+int bl_mix_check_chosen(int channels, int wanted, struct bl_error *e);
+
 /* Checks that the frame's channels can be mixed. BL_EDATA: they cannot (e has the reason); BL_EFAIL: out of memory. */
 int bl_mix_check(struct bl_mix *m, const AVFrame *frame, struct bl_error *e);
 

@@ -41,29 +41,31 @@ struct bl_rational bl_audio_gap(const struct bl_audio_config *config)
     return config->by_clock ? (struct bl_rational){1, 100} : (struct bl_rational){0, 1};
 }
 
-/* Parses a channel's number, from 0, into 1 + the number; "all" becomes 0. */
+/* Parses the numbers of channels, from 0; "all" is no choice. */
 static bool channel_parse(const struct bl_option *option, const char *text, void *value)
 {
     (void)option;
-    int64_t number = -1;
-    if (strcmp(text, "all") != 0 && !bl_text_to_int(text, strlen(text), 0, BL_AUDIO_CHANNELS_MAX - 1, &number))
-        return false;
-    *(int *)value = (int)number + 1;
-    return true;
+    struct bl_channel_list *channels = value;
+    if (strcmp(text, "all") == 0) {
+        *channels = (struct bl_channel_list){0};
+        return true;
+    }
+    return bl_channel_list_parse(text, strlen(text), BL_AUDIO_CHANNELS_MAX - 1, channels) && channels->count;
 }
 
 static void channel_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
 {
     (void)option;
-    const int channel = *(const int *)value;
-    if (channel)
-        bl_buffer_printf(out, "%d", channel - 1);
+    const struct bl_channel_list *channels = value;
+    if (channels->count)
+        bl_channel_list_format(channels, out);
     else
         bl_buffer_text(out, "all");
 }
 
-static const struct bl_option_type channel_type = {"N|all", channel_parse, channel_format,
-                                                   "all, or the number of a channel, from 0"};
+static const struct bl_option_type channel_type = {
+    "N[,N...]|all", channel_parse, channel_format,
+    "all, or the numbers of different channels from 0, such as 4 or 4,0"};
 
 static const char *const resamplers[] = {"soxr", "swr", NULL}; /* as enum bl_resampler_engine */
 
@@ -73,8 +75,8 @@ const struct bl_option bl_audio_options[] = {
     BL_OPTION_INT("channels", struct bl_audio_config, channels, BL_AFFECTS_BYTES,
                   "number of channels to mix to; 1: their mean", .initial = "1", .min = 1, .max = BL_AUDIO_CHANNELS_MAX,
                   .placeholder = "N"),
-    BL_OPTION_CUSTOM("channel", &channel_type, int, struct bl_audio_config, channel, BL_AFFECTS_LENGTHS,
-                     "take this channel alone, from 0, or mix all of them", .initial = "all"),
+    BL_OPTION_CUSTOM("channel", &channel_type, struct bl_channel_list, struct bl_audio_config, channel, BL_AFFECTS_LENGTHS,
+                     "take these channels of each file, from 0, in this order, or mix all of them", .initial = "all"),
     BL_OPTION_CHOICE("resampler", struct bl_audio_config, resampler, resamplers, BL_AFFECTS_BYTES,
                      "what changes the rate: soxr (20 bits), or swresample", .initial = "soxr"),
     BL_OPTION_CUSTOM("audio-gap", &gap_type, struct bl_rational, struct bl_audio_config, gap, BL_AFFECTS_LENGTHS,
@@ -90,6 +92,16 @@ const struct bl_option bl_audio_options[] = {
                    "only frames of fbank with a whole window, as in torchaudio's defaults"),
     {0},
 };
+
+int bl_audio_channels(const struct bl_audio_config *config)
+{
+    return config->channel.count > 1 && !config->features ? config->channel.count : (int)config->channels;
+}
+
+bool bl_audio_counts_left(const struct bl_audio_config *config)
+{
+    return config->channel.count > 1;
+}
 
 bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec)
 {
@@ -110,8 +122,11 @@ int bl_audio_check(const void *values, struct bl_error *e)
     if (!fbank && (config->mel_high != mel_high || config->snip_edges))
         return bl_error_set(e, BL_EUSAGE, "--%s needs --features fbankN",
                             config->snip_edges ? "snip-edges" : "mel-high");
-    if (config->channel && config->channels != 1)
+    if (config->channel.count == 1 && config->channels != 1)
         return bl_error_set(e, BL_EUSAGE, "--channel takes one channel: leave out --channels");
+    if (config->channel.count && config->channels != 1 && config->channels != config->channel.count)
+        return bl_error_set(e, BL_EUSAGE, "--channel takes %d channels, which are not mixed: leave out --channels",
+                            config->channel.count);
     if (!bl_features_from_config(config, &spec))
         return BL_OK;
     if (config->channels != 1)
@@ -140,8 +155,10 @@ void bl_audio_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, " features=%s%s", config->features, config->snip_edges ? " snip" : "");
     if (config->common.stream)
         bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
-    if (config->channel)
-        bl_buffer_printf(out, " channel=%d", config->channel - 1);
+    if (config->channel.count) {
+        bl_buffer_text(out, " channel=");
+        bl_channel_list_format(&config->channel, out);
+    }
     if (config->gap.num)
         bl_buffer_printf(out, " audio-gap=%lld/%lld", (long long)config->gap.num, (long long)config->gap.den);
     else if (config->gap.den && config->by_clock)
@@ -163,8 +180,8 @@ int bl_audio_fields(const void *values, const struct bl_kind_env *env, const str
     out->field[0] = (struct bl_field){.name = "audio",
                                       .kind = "audio",
                                       .dtype = config->common.dtype == BL_AUDIO_F32 ? BL_F32 : BL_I16,
-                                      .rank = config->channels > 1,
-                                      .shape = {config->channels}};
+                                      .rank = bl_audio_channels(config) > 1,
+                                      .shape = {bl_audio_channels(config)}};
     return BL_OK;
 }
 
@@ -172,7 +189,13 @@ void bl_audio_describe(const void *values, const struct bl_field *field, struct 
 {
     (void)field;
     const struct bl_audio_config *config = values;
-    bl_buffer_printf(out, "samples at %lld Hz, mixed %s in float", (long long)config->rate,
+    bl_buffer_printf(out, "samples at %lld Hz, ", (long long)config->rate);
+    if (config->channel.count > 1) {
+        bl_buffer_text(out, "of channels ");
+        bl_channel_list_format(&config->channel, out);
+        bl_buffer_text(out, ", ");
+    }
+    bl_buffer_printf(out, "mixed %s in float",
                      config->resampler == BL_RESAMPLER_SWR ? "and resampled by swresample"
                                                            : "by swresample and resampled by soxr");
     if (config->features)

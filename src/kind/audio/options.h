@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/option.h"
+#include "kind/audio/channels.h"
 #include "kind/kind.h"
 
 /* --- option values ------------------------------------------------------------------------------------------------ */
@@ -17,8 +18,8 @@ enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 struct bl_audio_config {
     struct bl_kind_config common; /* dtype: enum bl_audio_dtype */
     int64_t rate;                 /* of the samples that are packed, Hz: 100 to 768000 */
-    int64_t channels;             /* wanted: 1 to BL_AUDIO_CHANNELS_MAX */
-    int channel;                  /* 1 + the number of the only channel that is taken; 0: all are mixed */
+    int64_t channels;             /* option: 1 to BL_AUDIO_CHANNELS_MAX; call bl_audio_channels */
+    struct bl_channel_list channel;   /* those that are taken of each file; no choice: all are mixed */
     int resampler;                /* enum bl_resampler_engine */
     const char *features;         /* such as "fbank80", for bl_features_parse; NULL: steps are samples */
     int64_t mel_high;             /* the upper end of the filters, Hz; 0 or less: relative to half the rate */
@@ -40,6 +41,22 @@ void bl_audio_sampling(const void *config, struct bl_buffer *out);
 int bl_audio_fields(const void *config, const struct bl_kind_env *env, const struct bl_row *row, struct bl_fields *out,
                     struct bl_error *e);
 void bl_audio_describe(const void *config, const struct bl_field *field, struct bl_buffer *out);
+
+/* Returns the number of channels that samples have: --channels, or as many as --channel names. Features are always
+ * those of one channel. */
+int bl_audio_channels(const struct bl_audio_config *config);
+
+/* The column of the table that counts the channels of a file that --channel leaves out. It exists where --channel names
+ * several channels. */
+#define BL_AUDIO_LEFT "channels_left"
+#define BL_AUDIO_LEFT_TOTAL                                                                                            \
+    {                                                                                                                  \
+        .column = BL_AUDIO_LEFT, .text = "channels of files that --channel leaves out", .name = BL_AUDIO_LEFT,         \
+        .tells_rows = true                                                                                             \
+    }
+
+/* Returns whether the table has this column. */
+bool bl_audio_counts_left(const struct bl_audio_config *config);
 
 /* The features (features.h) that the options ask for; false when they ask for none. The options were checked before. */
 struct bl_features_spec;

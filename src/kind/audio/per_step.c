@@ -243,7 +243,7 @@ static int per_step_config_fields(const void *values, const struct bl_kind_env *
     const struct bl_per_step_config *config = values;
     int code = bl_audio_fields(&config->audio, env, row, out, e);
     out->field[0].shape[0] = config->window;
-    out->field[0].shape[1] = config->audio.channels;
+    out->field[0].shape[1] = bl_audio_channels(&config->audio);
     out->field[0].rank++;
     return code;
 }

@@ -72,12 +72,12 @@ static bool audio_reader_has_file(const struct audio_reader *r, const struct bl_
     return r->path && strcmp(r->path, row->path) == 0 && r->stream == row->stream && r->bytes == row->bytes;
 }
 
-/* Parses the row's part of its file; false: it is invalid. A channel of the row takes precedence over the options'. */
+/* Parses the row's part of its file; false: it is invalid. Channels of the row take precedence over the options'. */
 static bool audio_reader_parse_cut(const struct audio_reader *r, const struct bl_row *row, struct bl_cut *cut)
 {
     bool parsed = bl_cut_parse(cut, row);
-    if (cut->channel < 0)
-        cut->channel = r->config->channel - 1;
+    if (!cut->channels.count)
+        cut->channels = r->config->channel;
     return parsed;
 }
 
@@ -86,7 +86,7 @@ static bool audio_reader_has_sequence(const struct audio_reader *r, const struct
 {
     struct bl_cut cut;
     return audio_reader_has_file(r, row) && audio_reader_parse_cut(r, row, &cut) && cut.start == r->cut.start &&
-           cut.duration == r->cut.duration && cut.channel == r->cut.channel && cut.begin == r->cut.begin &&
+           cut.duration == r->cut.duration && bl_channel_list_are_same(&cut.channels, &r->cut.channels) && cut.begin == r->cut.begin &&
            cut.end == r->cut.end;
 }
 
@@ -276,7 +276,7 @@ int bl_audio_reader_open(const void *config, const struct bl_kind_env *env, cons
     r->config = c;
     r->env = env;
     r->step_bytes = bl_field_step_bytes(&fields->field[0]);
-    bl_mix_init(&r->mix, (int)c->rate, (int)c->channels, features || c->common.dtype == BL_AUDIO_F32,
+    bl_mix_init(&r->mix, (int)c->rate, bl_audio_channels(c), features || c->common.dtype == BL_AUDIO_F32,
                 (enum bl_resampler_engine)c->resampler);
     int code = features ? bl_features_open(&r->features, &spec, e) : BL_OK;
     if (code)
@@ -301,7 +301,13 @@ int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, s
     if (!code)
         code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
     row.stream = info.stream;
-    return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    struct bl_buffer extra = {0};
+    bl_audio_append_left(config, &info, &(struct bl_channel_list){0}, &extra);
+    int failed = bl_buffer_check(&extra, e);
+    row.extra = extra.data;
+    code = failed ? failed : bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    bl_buffer_free(&extra);
+    return code;
 }
 
 /* Emits the version of a library of FFmpeg, such as "59.27.100". */

@@ -61,10 +61,15 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                         struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
-/* Checks that the recording has the channel of a sequence, from 0; -1: that of the options, or else all, mixed.
+/* Checks that the recording has the channels of a sequence. No choice: those of the options, or else all, mixed.
  * BL_EDATA: it does not, or the channels cannot be mixed. */
-int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info, int channel,
-                            struct bl_error *e);
+int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info,
+                            const struct bl_channel_list *channels, struct bl_error *e);
+
+/* Appends the value of the column BL_AUDIO_LEFT, a tab before it, if the table has that column. info NULL: the file is
+ * unusable, and the value empty. channels: of the sequence; no choice: those of the options. */
+void bl_audio_append_left(const struct bl_audio_config *config, const struct bl_audio_info *info,
+                          const struct bl_channel_list *channels, struct bl_buffer *out);
 
 /* Sets *steps to the number of steps that so many samples at the wanted rate give. BL_EDATA: there are none, or too
  * many. */

@@ -115,28 +115,50 @@ static int trim_seek(struct bl_trim *t, struct bl_error *e)
 
 /* --- frames ----------------------------------------------------------------------------------------------------- */
 
-/* Keeps one channel of the frame. BL_EDATA: the frame does not have it. */
-static int frame_select_channel(AVFrame *frame, int channel, struct bl_error *e)
+/* Keeps the chosen channels of samples that lie side by side. The choice may have as many channels as the frame, in
+ * another order, so that each step is read before it is written. size: bytes of a sample. */
+static void interleaved_keep(AVFrame *frame, const struct bl_channel_list *chosen, size_t size)
+{
+    uint8_t one[BL_CHANNEL_LIST_MAX * sizeof(double)], *out = frame->data[0];
+    const uint8_t *in = frame->data[0];
+    const size_t step = size * (size_t)frame->ch_layout.nb_channels, kept = size * (size_t)chosen->count;
+    for (int i = 0; i < frame->nb_samples; i++, in += step, out += kept) {
+        for (int c = 0; c < chosen->count; c++)
+            memcpy(one + (size_t)c * size, in + chosen->number[c] * size, size);
+        memcpy(out, one, kept);
+    }
+}
+
+/* Keeps the chosen channels of the frame, in their order. One or two have the usual layout of so many channels, and
+ * more have none. BL_EDATA: the frame does not have them. */
+static int frame_keep_channels(AVFrame *frame, const struct bl_channel_list *chosen, struct bl_error *e)
 {
     enum AVSampleFormat format = (enum AVSampleFormat)frame->format;
-    int channels = frame->ch_layout.nb_channels;
-    size_t size = (size_t)av_get_bytes_per_sample(format), step = size * (size_t)channels;
-    if (channel >= channels)
-        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", channel, channels);
+    int channels = frame->ch_layout.nb_channels, highest = bl_channel_list_highest(chosen);
+    uint8_t *plane[BL_CHANNEL_LIST_MAX];
+    if (highest >= channels)
+        return bl_error_set(e, BL_EDATA, "channel %d is wanted, and there are %d", highest, channels);
     if (channels == 1)
         return BL_OK;
     if (av_sample_fmt_is_planar(format)) {
-        frame->data[0] = frame->extended_data[channel];
-        frame->extended_data[0] = frame->data[0];
+        for (int c = 0; c < chosen->count; c++)
+            plane[c] = frame->extended_data[chosen->number[c]];
+        for (int c = 0; c < chosen->count; c++) {
+            frame->extended_data[c] = plane[c];
+            if (c < AV_NUM_DATA_POINTERS)
+                frame->data[c] = plane[c];
+        }
     } else {
         if (av_frame_make_writable(frame) < 0)
             return bl_error_memory(e);
-        for (int i = 0; i < frame->nb_samples; i++)
-            memmove(frame->data[0] + (size_t)i * size, frame->data[0] + (size_t)i * step + (size_t)channel * size,
-                    size);
+        interleaved_keep(frame, chosen, (size_t)av_get_bytes_per_sample(format));
     }
     av_channel_layout_uninit(&frame->ch_layout);
-    av_channel_layout_default(&frame->ch_layout, 1);
+    if (chosen->count <= 2)
+        av_channel_layout_default(&frame->ch_layout, chosen->count);
+    else
+        frame->ch_layout =
+            (AVChannelLayout){.order = AV_CHANNEL_ORDER_UNSPEC, .nb_channels = chosen->count};
     return BL_OK;
 }
 
@@ -189,7 +211,7 @@ int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *
     t->position += count;
     if (t->used == t->frame->nb_samples)
         trim_drop_frame(t);
-    return t->cut.channel >= 0 ? frame_select_channel(frame, t->cut.channel, e) : BL_OK;
+    return t->cut.channels.count ? frame_keep_channels(frame, &t->cut.channels, e) : BL_OK;
 }
 
 int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e)

@@ -50,8 +50,8 @@ void bl_trim_set_point(struct bl_trim *t, const struct bl_sound_point *point);
  * the point's last span. Errors as bl_trim_next. */
 int bl_trim_verify(struct bl_trim *t, bool *exact, struct bl_error *e);
 
-/* Returns the cut's next frame as bl_audio_decoder_next does. BL_EDATA also if the recording does not have the channel
- * of the cut. */
+/* Returns the cut's next frame as bl_audio_decoder_next does. BL_EDATA also if the recording does not have the
+ * channels of the cut. */
 int bl_trim_next(struct bl_trim *t, AVFrame *frame, bool *got, struct bl_error *e);
 
 #endif
