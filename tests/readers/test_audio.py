@@ -124,3 +124,81 @@ class Real(tool.Tool):
         for file in SPEECH:
             with self.subTest(file.name):
                 self.assertLessEqual(abs(int(self.whole.row(file.name)["length"]) - 11 * RATE), 2)
+
+
+# name: (channels, rate, how ffmpeg codes them). Of each the samples of chosen channels are those of ffmpeg's filter pan.
+SEVERAL = {
+    "array.wav": (8, 16000, "-c:a pcm_s16le"),
+    "array.flac": (8, 44100, "-c:a flac"),
+    "many.mka": (12, 16000, "-c:a pcm_s24le"),
+    "floats.wav": (16, 48000, "-c:a pcm_f32le"),
+    "call.wav": (2, 8000, "-c:a pcm_mulaw"),
+    "call.mp3": (2, 16000, "-c:a libmp3lame"),
+    "film.mka": (6, 48000, "-c:a ac3"),
+    "wide.opus": (8, 48000, "-c:a libopus -mapping_family 255"),
+}
+
+
+class Channels(tool.Tool):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, (channels, rate, options) in SEVERAL.items():
+            noise = np.random.default_rng(rate + channels).standard_normal((rate // 2, channels)) * 0.1
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "f32le", "-ar", str(rate), "-ac", str(channels), "-i", "-",
+                            *options.split(), cls().path(name)], input=noise.astype("<f4").tobytes(), check=True, timeout=60)
+
+    def panned(self, name, chosen, then=""):
+        pan = f"pan={len(chosen)}c|" + "|".join(f"c{i}=c{c}" for i, c in enumerate(chosen))
+        done = subprocess.run(["ffmpeg", "-v", "quiet", "-nostdin", "-i", self.path(name), "-af", f"aformat=fltp,{pan}{then}", "-f", "f32le",
+                               "-c:a", "pcm_f32le", "-"], capture_output=True, timeout=60, check=True)
+        return np.frombuffer(done.stdout, np.float32).reshape(-1, len(chosen))
+
+    def choices(self, channels):
+        last = channels - 1
+        return [[last], [last, 0], [0, last]] + ([[last, 2, 1], list(range(min(last, 7), -1, -1))] if channels > 2 else [])
+
+    @each(SEVERAL.items())
+    def test_chosen(self, name, known):
+        channels, rate, _ = known
+        for chosen in self.choices(channels):
+            word = ",".join(map(str, chosen))
+            with self.subTest(chosen=word):
+                dataset = Dataset(self.pack("d-" + word, "--kind", "audio", self.path(name), "--rate", rate, "--dtype", "f32", "-T", "longest",
+                                            "--channel", word))
+                sound = sound_of(dataset, dataset.sequences[0]["id"])
+                expected = self.panned(name, chosen)
+                self.assertTrue(len(sound) and np.array_equal(sound.reshape(len(sound), -1), expected[:len(sound)]))
+                self.assertLessEqual(abs(len(sound) - len(expected)), 1024 if name == "film.mka" else 0)
+                if len(chosen) > 1:
+                    self.assertEqual(dataset.sequences[0]["channels_left"], str(channels - len(chosen)))
+
+    @each((name, known) for name, known in SEVERAL.items() if known[1] != RATE and name != "film.mka")
+    def test_resampled(self, name, known):
+        chosen = [known[0] - 1, 0]
+        dataset = Dataset(self.pack("d", "--kind", "audio", self.path(name), "--dtype", "f32", "-T", "longest", "--channel",
+                                    ",".join(map(str, chosen))))
+        sound = sound_of(dataset, dataset.sequences[0]["id"])
+        expected = self.panned(name, chosen, f",aresample={RATE}:resampler={ENGINES['soxr']}:internal_sample_fmt=fltp")
+        size = min(len(sound), len(expected))
+        self.assertLessEqual(np.abs(sound[:size] - expected[:size])[:-64].max(), 1e-5)
+
+    @each((name, known) for name, known in SEVERAL.items() if known[0] >= 8)
+    def test_lists(self, name, known):
+        """A list whose lines choose, in any order of parts, on several workers: slices of what all channels are."""
+        channels, rate, _ = known
+        options = "--kind", "audio", "--rate", rate, "--dtype", "f32"
+        everything = Dataset(self.pack("all", *options, self.path(name), "-T", "longest", "--channels", channels))
+        everything = sound_of(everything, everything.sequences[0]["id"])
+        random = np.random.default_rng(5)
+        lines = []
+        for number in range(40):
+            begin, end = sorted(random.choice(len(everything), 2, replace=False))
+            lines.append((begin, end, random.permutation(channels)[:3]))
+        tool.write(self.path("list.csv"), "path,id,start_frame,end_frame,channel\n" + "".join(
+            f'{name},{number},{begin},{end},"{",".join(map(str, chosen))}"\n' for number, (begin, end, chosen) in enumerate(lines)))
+        parts = [Dataset(self.pack(f"list{jobs}", *options, self.path("list.csv"), "-T", 5000, "--oversize", "split", "--channels", 3,
+                                   "-j", jobs)) for jobs in (1, 3)]
+        self.assertSameTree(self.path("list1"), self.path("list3"))
+        for number, (begin, end, chosen) in enumerate(lines):
+            self.assertTrue(np.array_equal(sound_of(parts[0], str(number)), everything[begin:end][:, chosen]), lines[number])

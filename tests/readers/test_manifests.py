@@ -137,6 +137,19 @@ class Lhotse(Recorded):
             self.assertTrue(np.array_equal(sound_of(cut, line["id"]), expected), line["id"])
             self.assertEqual(cut.row(line["id"])["text"], f"täxt {line['id'][4:]} and more")
 
+    def test_cuts_of_several_channels(self):
+        lines = [self.cut(i, "two.flac", start, duration, ([1, 0], [0, 1], [1])[i % 3]) for i, (start, duration) in enumerate(cuts_of(7, 9))]
+        self.write("multi.jsonl", [{**line, "type": "MultiCut"} for line in lines])
+        options = "--rate", 44100, "--dtype", "f32", "-T", "longest", "--channels", 2
+        both = sound_of(Dataset(self.pack("both", "two.flac", *options, cwd=self.folder)), "two.flac")
+        cut = Dataset(self.pack("cut", "multi.jsonl", "--kind", "audio", *options, cwd=self.folder))
+        for line in lines:
+            begin, count = (compute_num_samples(line[key], 44100) for key in ("start", "duration"))
+            expected = both[begin:begin + count][:, line["channel"]]
+            if len(line["channel"]) == 1:  # half of its power to each side
+                expected = np.repeat(expected * np.float32(np.sqrt(0.5)), 2, 1)
+            self.assertLessEqual(np.abs(sound_of(cut, line["id"]) - expected).max(), 1e-7, line["id"])
+
     def test_workers_tables_and_a_yaml_file(self):
         lines = [self.cut(i, name, start, duration) for i, (name, (start, duration)) in
                  enumerate((name, cut) for name in ("some.mp3", "plain.flac", "some.m4a") for cut in cuts_of(name, 6))]
