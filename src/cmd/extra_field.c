@@ -152,15 +152,34 @@ static int common_field_check(const struct bl_extra_field *field, struct bl_erro
     } own[] = {{"column", field->column},
                {"key", field->key},
                {"capacity", field->capacity},
-               {"storage", field->storage},
-               {"missing", field->missing}};
+               {"storage", field->storage}};
     if (field->steps && strcmp(field->steps, "common") != 0)
         return bl_error_set(e, BL_EUSAGE, "steps expects common or own, not \"%s\"", field->steps);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (own[i].value)
             return bl_error_set(e, BL_EUSAGE, "%s is for a field with steps: own", own[i].name);
     }
+    if (!field->missing || strcmp(field->missing, "error") == 0)
+        return BL_OK;
+    if (strcmp(field->missing, "empty") == 0)
+        return bl_error_set(e, BL_EUSAGE, "missing: empty is for a field with steps: own");
+    if (strcmp(field->missing, "zeros") != 0)
+        return bl_error_set(e, BL_EUSAGE, "missing expects error or zeros, not \"%s\"", field->missing);
+    if (!field->kind->options.has_zeros)
+        return bl_error_set(e, BL_EUSAGE, "missing: zeros is for a field of sound, not of the kind %s",
+                            field->kind->name);
+    if (bl_extra_field_has_clips(field))
+        return bl_error_set(e, BL_EUSAGE,
+                            "missing: zeros is for a file of each sequence, and \"%s\" is a list of clips: leave it "
+                            "out",
+                            field->path);
     return BL_OK;
+}
+
+/* Returns whether a sequence without its file has zeros. */
+static bool common_field_has_zeros(const struct bl_extra_field *field)
+{
+    return !bl_extra_field_is_own(field) && field->missing && strcmp(field->missing, "zeros") == 0;
 }
 
 /* Returns the kind of a field: the kind named in the file, or the first joinable kind that accepts the extension of the
@@ -342,6 +361,8 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
         return bl_error_set(e, BL_EUSAGE, "stream: %s has no streams", field->kind->name);
     if (field->kind->options.has_streams)
         config->stream = field->stream;
+    if (common_field_has_zeros(field))
+        config->zeros = true;
     BL_TRY(bl_kind_check(field->kind, field->config, e));
     return field->kind->options.check_dtype ? field->kind->options.check_dtype(field->config, e) : BL_OK;
 }
@@ -366,7 +387,8 @@ struct bl_composite_part bl_extra_field_part(struct bl_extra_field *field)
                                       .name = field->name,
                                       .path = field->path,
                                       .clips = bl_extra_field_has_clips(field) ? &field->clips : NULL,
-                                      .tolerance = is_given ? field->tolerance : -1};
+                                      .tolerance = is_given ? field->tolerance : -1,
+                                      .zeros = common_field_has_zeros(field)};
 }
 
 bool bl_extra_field_next(const struct bl_extra_field *field, struct bl_option_match *match)

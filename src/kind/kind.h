@@ -106,6 +106,7 @@ struct bl_kind_names {
 struct bl_kind_config {
     int dtype;  /* the index of the value of --dtype */
     int stream; /* as of bl_option_stream_number */
+    bool zeros; /* a sequence without a file, or whose file has no such stream, gets zeros: for fields */
 };
 
 /* Options: a table over a config struct. After the options are checked and prepared, the struct is const, except for
@@ -115,6 +116,8 @@ struct bl_kind_options {
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
     bool has_streams;          /* files have several streams, of which --stream chooses one */
+    bool has_zeros;            /* bl_kind_config.zeros has an effect: count then makes an ok row of a missing stream, and
+                                  of a path that is empty. Of BL_KIND_SILENT such rows have 1, others 0 */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);
@@ -134,6 +137,8 @@ struct bl_kind_options {
     /* Returns the files that the options make inputs of this kind, or NULL. May be NULL itself. */
     const struct bl_kind_names *(*names)(const void *config);
 };
+
+#define BL_KIND_SILENT "silent" /* the column of a kind with has_zeros, if the config requests zeros */
 
 /* A column of the kind that the summary adds up over the usable rows. With a value, it counts the rows that have the
  * value, also for the manifest. */

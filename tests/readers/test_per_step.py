@@ -186,6 +186,38 @@ class PerStep(tool.Tool):
                              (str(1280 * len(missing[name])), "0", "0"))
 
 
+class Silence(tool.Tool):
+    """Of films without a sound track, or whose sound file is missing, each sample is 0, and that of the others is what it is alone."""
+
+    def test_zeros(self):
+        for folder in "films", "sounds":
+            os.mkdir(self.path(folder))
+        mute = {"mute.mov": "mov", "mute.mkv": "mkv", "mute.ts": "ts"}
+        for name in ("constant.mov", "variable.mkv", "delayed.mp4"):
+            make(self.path("films", name), *FILMS[name])
+        for name in mute:
+            run("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=1.5", *shlex.split(X264),
+                self.path("films", name))
+        write_wav(self.path("sounds", "variable.mkv.wav"), 4)
+        missing = YAML.replace("kind: audio\n", "kind: audio\n    missing: zeros\n").replace("channels: 2\n", "channels: 2\n    missing: zeros\n")
+        tool.write(self.path("silence.yaml"), missing.replace("true\n", "true\n    samples: 640\n"))
+        for options in ("-T", "64"), ("-T", "7", "--oversize", "split", "-j", "3", "--stride", "2"), ("-T", "9", "--oversize", "split", "--fps", "7"):
+            dataset = Dataset(self.pack("packed", "-c", "silence.yaml", *options, cwd=self.directory))
+            self.assertEqual(len(dataset.sequences), 6)
+            for row in dataset.sequences:
+                steps = int(row["length"])
+                silent = {"sound": row["id"] in mute, "other": row["id"] != "variable.mkv"}
+                for field, shape, dtype in ("sound", (640,), np.int16), ("other", (640, 2), np.float32):
+                    self.assertEqual(row[f"{field}.silent"], str(int(silent[field])), row["id"])
+                    if silent[field]:
+                        self.assertEqual((row[f"{field}.filled"], row[f"{field}.left_out"]), (str(640 * steps), "0"))
+                        compare_pieces(self, dataset, row["id"], field, np.zeros((steps, *shape), dtype))
+                    else:
+                        self.assertTrue(any(dataset.block(b, field)[start:start + length].any()
+                                            for b, start, length, _ in dataset.pieces_of(row["id"])))
+            self.assertEqual({k: v for k, v in dataset.manifest["counts"].items() if "silent" in k}, {"sound.silent": 3, "other.silent": 5})
+
+
 @unittest.skipUnless(media.VIDEOS, media.ABSENT)
 class Real(tool.Tool):
     """Real videos: the sound of each, packed alone, is cut where ffprobe says that frames are shown and the sound begins."""

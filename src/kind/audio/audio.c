@@ -38,8 +38,7 @@ static bool audio_sampling_rate(const char *sampling, int64_t *num, int64_t *den
 /* Adds the names of the columns that counting fills, and of those that cuts.c fills for each line of a manifest. */
 static void audio_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
-    if (bl_audio_counts_left(config))
-        bl_buffer_text(out, "\t" BL_AUDIO_LEFT);
+    bl_audio_option_columns(config, out);
     if (manifests)
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
@@ -53,7 +52,7 @@ static bool audio_is_list(const char *path)
 static const struct bl_kind_lists audio_lists = {
     .is_list = audio_is_list, .names = bl_entry_names, .channels = true, .values = bl_manifest_values};
 
-static const struct bl_total audio_totals[] = {BL_AUDIO_LEFT_TOTAL, {0}};
+static const struct bl_total audio_totals[] = {BL_AUDIO_LEFT_TOTAL, BL_AUDIO_SILENT_TOTAL, {0}};
 
 static const struct bl_kind_scan audio_scan = {
     .sampling = bl_audio_sampling,
@@ -85,6 +84,7 @@ const struct bl_kind bl_kind_audio = {
                 .config_size = sizeof(struct bl_audio_config),
                 .dtypes = bl_audio_dtypes,
                 .has_streams = true,
+                .has_zeros = true,
                 .check = bl_audio_check,
                 .check_dtype = bl_audio_check_dtype},
     .scan = &audio_scan,

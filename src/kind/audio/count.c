@@ -262,10 +262,14 @@ int bl_audio_count(const struct bl_audio_config *config, const struct bl_kind_en
 {
     *info = (struct bl_audio_info){.stream = -1};
     struct bl_audio_decoder s;
-    BL_TRY(bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->common.stream), bl_audio_gap(config), env, e));
+    int code =
+        bl_audio_decoder_open(&s, path, -1, BL_DEMUX_WANTED(config->common.stream), bl_audio_gap(config), env, e);
+    info->stream_missing = code && s.demux.stream_missing;
+    if (code)
+        return code;
     info->stream = s.demux.stream->index;
     s.demux.meter = meter;
-    int code = info_fill(config, &s, marks, info, e);
+    code = info_fill(config, &s, marks, info, e);
     bl_audio_decoder_close(&s);
     return code;
 }
@@ -280,16 +284,6 @@ int bl_audio_check_channels(const struct bl_audio_config *config, const struct b
     if (channels->count)
         return bl_mix_check_chosen(channels->count, bl_audio_channels(config), e);
     return *info->unmixable ? bl_error_set(e, BL_EDATA, "%s", info->unmixable) : BL_OK;
-}
-
-void bl_audio_append_left(const struct bl_audio_config *config, const struct bl_audio_info *info,
-                          const struct bl_channel_list *channels, struct bl_buffer *out)
-{
-    if (!bl_audio_counts_left(config))
-        return;
-    bl_buffer_byte(out, '\t');
-    if (info)
-        bl_buffer_int(out, info->channels - (channels->count ? channels->count : config->channel.count));
 }
 
 int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,

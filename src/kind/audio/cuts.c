@@ -119,12 +119,11 @@ static bool cuts_path_is_missing(const struct cut_counter *c)
     return access(c->list.path.open_path.data, F_OK) != 0;
 }
 
-/* Sets the value of the column BL_AUDIO_LEFT; info NULL: there is none. */
-static void cuts_set_left(struct cut_counter *c, const struct bl_audio_info *info,
-                          const struct bl_channel_list *channels)
+/* Sets the value of the column BL_AUDIO_LEFT. channels: of the recording, 0: not known; chosen: of the cut. */
+static void cuts_set_left(struct cut_counter *c, int channels, int chosen)
 {
     bl_buffer_clear(&c->left);
-    bl_audio_append_left(c->config, info, channels, &c->left);
+    bl_audio_append_values(c->config, channels, chosen, false, &c->left);
 }
 
 /* Fills in the members of a valid line's row that come from its recording. A fault of the recording becomes a reason of
@@ -141,7 +140,7 @@ static int cuts_fill_row(struct cut_counter *c, const struct bl_cut *cut, struct
     if (recording->code)
         return bl_error_set(e, BL_EDATA, "%s", recording->reason);
     BL_TRY(bl_audio_check_channels(c->config, info, &cut->channels, e));
-    cuts_set_left(c, info, &cut->channels);
+    cuts_set_left(c, info->channels, cut->channels.count);
     if (info->decoded < 0 && (!bl_cut_is_whole(cut) || cut->channels.count))
         return bl_error_set(e, BL_EDATA, "its recording %s, so that no part of it can be cut out", info->reason);
     if (bl_cut_is_whole(cut)) {
@@ -204,7 +203,7 @@ static int cuts_fill_entry(struct bl_list_counter *counter, const struct bl_chun
         code = bl_error_set(e, BL_EDATA, "not JSON: standard input must be a manifest (for a list of paths use @-)");
     }
     /* An unusable line has all columns, too, with nothing in them. */
-    cuts_set_left(c, NULL, NULL);
+    cuts_set_left(c, 0, 0);
     int failed = cuts_set_extra(c, "", "", "", NULL, e);
     row->extra = c->list.extra.data;
     if (code || failed)

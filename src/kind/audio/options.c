@@ -103,6 +103,25 @@ bool bl_audio_counts_left(const struct bl_audio_config *config)
     return config->channel.count > 1;
 }
 
+void bl_audio_option_columns(const struct bl_audio_config *config, struct bl_buffer *out)
+{
+    if (bl_audio_counts_left(config))
+        bl_buffer_text(out, "\t" BL_AUDIO_LEFT);
+    if (config->common.zeros)
+        bl_buffer_text(out, "\t" BL_KIND_SILENT);
+}
+
+void bl_audio_append_values(const struct bl_audio_config *config, int channels, int chosen, bool silent,
+                            struct bl_buffer *out)
+{
+    if (bl_audio_counts_left(config))
+        bl_buffer_byte(out, '\t');
+    if (bl_audio_counts_left(config) && channels)
+        bl_buffer_int(out, channels - (chosen ? chosen : config->channel.count));
+    if (config->common.zeros)
+        bl_buffer_text(out, silent ? "\t1" : "\t0");
+}
+
 bool bl_features_from_config(const struct bl_audio_config *config, struct bl_features_spec *spec)
 {
     *spec =

@@ -55,8 +55,23 @@ int bl_audio_channels(const struct bl_audio_config *config);
         .tells_rows = true                                                                                             \
     }
 
-/* Returns whether the table has this column. */
+/* Counts the sequences that are silent. */
+#define BL_AUDIO_SILENT_TOTAL                                                                                          \
+    {                                                                                                                  \
+        .column = BL_KIND_SILENT, .text = "sequences without sound, which have zeros", .value = "1",                   \
+        .name = BL_KIND_SILENT                                                                                         \
+    }
+
+/* Returns whether the table has the column BL_AUDIO_LEFT. */
 bool bl_audio_counts_left(const struct bl_audio_config *config);
+
+/* Appends the names of the columns that the options request, a tab before each: BL_AUDIO_LEFT and BL_KIND_SILENT. */
+void bl_audio_option_columns(const struct bl_audio_config *config, struct bl_buffer *out);
+
+/* Appends the values of these columns, a tab before each. channels: of the file, 0: not known; chosen: of the sequence,
+ * 0: those of the options. */
+void bl_audio_append_values(const struct bl_audio_config *config, int channels, int chosen, bool silent,
+                            struct bl_buffer *out);
 
 /* The features (features.h) that the options ask for; false when they ask for none. The options were checked before. */
 struct bl_features_spec;

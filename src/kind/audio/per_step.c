@@ -150,8 +150,9 @@ static int per_step_attach(void *values, int64_t num, int64_t den, int64_t toler
 /* Adds the names of the columns that per_step_count fills in. */
 static void per_step_columns(const void *config, bool lists, struct bl_buffer *out)
 {
-    (void)config, (void)lists;
+    (void)lists;
     bl_buffer_text(out, "\tlead\tleft_out\tfilled");
+    bl_audio_option_columns(config, out);
 }
 
 static void per_step_config_sampling(const void *values, struct bl_buffer *out)
@@ -204,19 +205,43 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
                         followed->length, sum->silent);
 }
 
-/* Emits the one row of a sound file. Its columns "lead", "left_out" and "filled" are such as "0.021", "0", "320". */
+/* Appends the values of the columns of a sound file: "\t0.021\t0\t320", and those of the options. */
+static int per_step_append_values(const struct bl_per_step_config *config, double lead,
+                                  const struct bl_steps_sum *sum, int channels, bool silent, struct bl_buffer *out,
+                                  struct bl_error *e)
+{
+    char seconds[40];
+    /* 15 digits are enough for most numbers, and 17 for all, to be read back as the same double. */
+    snprintf(seconds, sizeof seconds, "%.15g", lead);
+    if (strtod(seconds, NULL) != lead)
+        snprintf(seconds, sizeof seconds, "%.17g", lead);
+    bl_buffer_printf(out, "\t%s\t%" PRId64 "\t%" PRId64, seconds, sum->left_out, sum->filled);
+    bl_audio_append_values(&config->audio, channels, 0, silent, out);
+    return bl_buffer_check(out, e);
+}
+
+/* Emits the one row of a sound file, or of a sequence without sound, which is silent. */
 static int per_step_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
     (void)counter;
+    const struct bl_per_step_config *per_step = config;
+    const bool zeros = per_step->audio.common.zeros;
     struct bl_error unusable = {0};
-    struct bl_audio_info info;
+    struct bl_audio_info info = {.stream = -1};
     struct bl_steps_sum sum = {0};
+    struct bl_buffer extra = {0};
     double lead = 0;
-    char seconds[40], extra[120];
-    int code = per_step_examine(config, env, chunk, &info, &lead, &sum, &unusable);
+    bool silent = zeros && !*chunk->input->path;
+    int code = silent ? BL_OK : per_step_examine(config, env, chunk, &info, &lead, &sum, &unusable);
     if (code && code != BL_EDATA)
         return bl_error_pass(e, code, &unusable);
+    if (silent || (zeros && code && info.stream_missing)) {
+        silent = true;
+        code = BL_OK;
+        info = (struct bl_audio_info){.stream = -1};
+        sum.filled = per_step->window * chunk->followed->length;
+    }
     struct bl_row row = {.length = info.samples,
                          .bytes = chunk->input->bytes,
                          .stream = info.stream,
@@ -226,14 +251,12 @@ static int per_step_count(const void *config, const struct bl_kind_env *env, str
         row.status = BL_ROW_SKIPPED;
         row.reason = unusable.text;
     } else {
-        /* 15 digits are enough for most numbers, and 17 for all, to be read back as the same double. */
-        snprintf(seconds, sizeof seconds, "%.15g", lead);
-        if (strtod(seconds, NULL) != lead)
-            snprintf(seconds, sizeof seconds, "%.17g", lead);
-        snprintf(extra, sizeof extra, "\t%s\t%" PRId64 "\t%" PRId64, seconds, sum.left_out, sum.filled);
-        row.extra = extra;
+        code = per_step_append_values(config, lead, &sum, info.channels, silent, &extra, e);
+        row.extra = extra.data;
     }
-    return emit(sink, 0, &row, e);
+    code = row.status == BL_ROW_OK && code ? code : emit(sink, 0, &row, e);
+    bl_buffer_free(&extra);
+    return code;
 }
 
 /* The field of the audio kind, with a dimension for the samples of a step before that of the channels. */
@@ -332,6 +355,10 @@ static int per_step_reader_piece(struct bl_reader *reader, const struct bl_reque
     struct bl_steps steps = {.rate = (int)config->audio.rate, .samples = config->window, .length = row->length};
     size_t bytes = (size_t)config->window * r->size;
     note->text[0] = '\0';
+    if (config->audio.common.zeros && bl_row_has_value(row, BL_KIND_SILENT, "1")) {
+        memset(request->out[0], 0, (size_t)request->steps * bytes);
+        return BL_OK;
+    }
     int code = per_step_row_lead(row, &steps.lead, e);
     if (code)
         goto out;
@@ -401,6 +428,8 @@ static void per_step_config_describe(const void *values, const struct bl_field *
 
 static const struct bl_total totals[] = {{.column = "left_out", .text = "samples that lie in no step, left out"},
                                          {.column = "filled", .text = "zero samples, where a step has no sound"},
+                                         BL_AUDIO_LEFT_TOTAL,
+                                         BL_AUDIO_SILENT_TOTAL,
                                          {0}};
 
 static const struct bl_kind_scan audio_per_step_scan = {
@@ -434,6 +463,7 @@ const struct bl_kind bl_kind_audio_per_step = {
                 .config_size = sizeof(struct bl_per_step_config),
                 .dtypes = bl_audio_dtypes,
                 .has_streams = true,
+                .has_zeros = true,
                 .check = per_step_config_check},
     .scan = &audio_per_step_scan,
     .read = &audio_per_step_read,

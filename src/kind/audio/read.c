@@ -232,6 +232,32 @@ static int audio_reader_read_way(struct audio_reader *r, const struct bl_request
                  : bl_error_set(e, BL_EDATA, "decoding from the middle gives other samples than from the beginning");
 }
 
+/* Writes a piece of a sequence without sound: zeros, or the features of as many zeros as the sequence's frames need. */
+static int audio_reader_silence(struct audio_reader *r, const struct bl_request *request, struct bl_error *e)
+{
+    static const float zeros[4096];
+    const size_t size = (size_t)request->steps * r->step_bytes;
+    struct bl_features_spec spec;
+    int64_t samples = request->row.length;
+    if (!bl_features_from_config(r->config, &spec)) {
+        memset(request->out[0], 0, size);
+        return BL_OK;
+    }
+    const int shift = spec.rate / 100; /* a frame more for each */
+    while (bl_features_frames(&spec, samples) < request->row.length)
+        samples += shift;
+    audio_reader_leave(r);
+    bl_buffer_clear(&r->kept);
+    bl_features_begin(r->features);
+    for (int64_t left = samples, count; left; left -= count) {
+        count = left < (int64_t)(sizeof zeros / sizeof *zeros) ? left : (int64_t)(sizeof zeros / sizeof *zeros);
+        BL_TRY(bl_features_push(r->features, zeros, count, &r->kept, e));
+    }
+    BL_TRY(bl_features_end(r->features, &r->kept, e));
+    memcpy(request->out[0], r->kept.data + (size_t)request->source_start * r->step_bytes, size);
+    return BL_OK;
+}
+
 /* Reads a piece, for struct bl_reader. */
 static int audio_reader_piece(struct bl_reader *reader, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
@@ -242,6 +268,8 @@ static int audio_reader_piece(struct bl_reader *reader, const struct bl_request 
     bool kept = r->features || (part && fits), points = row->clip_seek && *row->clip_seek;
     bool missed = points && r->missed && strcmp(r->missed, row->path) == 0;
     note->text[0] = '\0';
+    if (r->config->common.zeros && bl_row_has_value(row, BL_KIND_SILENT, "1"))
+        return audio_reader_silence(r, request, e);
     r->from_start = part && !kept; /* the samples of such a piece cannot be checked */
     if (missed && r->misses >= 3)  /* points of this file are not worth a try: decoding goes on from cut to cut */
         r->from_start = true;
@@ -294,15 +322,22 @@ int bl_audio_decoding_count(const void *config, const struct bl_kind_env *env, s
     if (chunk->list)
         return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
     const struct bl_input *input = chunk->input;
+    const struct bl_audio_config *c = config;
     struct bl_error fault = {0};
-    struct bl_audio_info info;
+    struct bl_audio_info info = {.stream = -1};
     struct bl_row row = {.bytes = input->bytes, .reason = info.reason, .offset = -1};
-    int code = bl_audio_count_file(config, env, input->path, chunk->meter, &info, &fault);
-    if (!code)
-        code = bl_audio_count_steps(config, info.samples, &row.length, &fault);
+    bool silent = c->common.zeros && chunk->followed && !*input->path;
+    int code = silent ? BL_OK : bl_audio_count_file(c, env, input->path, chunk->meter, &info, &fault);
+    silent |= c->common.zeros && chunk->followed && code == BL_EDATA && info.stream_missing;
+    if (silent) {
+        code = BL_OK;
+        row.length = chunk->followed->length;
+    } else if (!code) {
+        code = bl_audio_count_steps(c, info.samples, &row.length, &fault);
+    }
     row.stream = info.stream;
     struct bl_buffer extra = {0};
-    bl_audio_append_left(config, &info, &(struct bl_channel_list){0}, &extra);
+    bl_audio_append_values(c, silent ? 0 : info.channels, 0, silent, &extra);
     int failed = bl_buffer_check(&extra, e);
     row.extra = extra.data;
     code = failed ? failed : bl_chunk_emit_row(emit, sink, &row, code, &fault, e);

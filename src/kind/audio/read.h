@@ -41,6 +41,7 @@ void bl_audio_decoding_versions(const void *config, bl_version_emit *emit, void 
 struct bl_audio_info {
     int64_t samples;            /* at the wanted rate */
     int stream;                 /* the container's index; -1: not known */
+    bool stream_missing;        /* the file is read and has no audio stream; bl_audio_count returns BL_EDATA then */
     int64_t decoded;            /* samples at the recording's own rate; -1: rate or channels change within it */
     int rate, channels;         /* of the recording, at its end; rate: Hz */
     int channels_least;         /* the smallest number of channels of a frame */
@@ -65,11 +66,6 @@ int bl_audio_count_file(const struct bl_audio_config *config, const struct bl_ki
  * BL_EDATA: it does not, or the channels cannot be mixed. */
 int bl_audio_check_channels(const struct bl_audio_config *config, const struct bl_audio_info *info,
                             const struct bl_channel_list *channels, struct bl_error *e);
-
-/* Appends the value of the column BL_AUDIO_LEFT, a tab before it, if the table has that column. info NULL: the file is
- * unusable, and the value empty. channels: of the sequence; no choice: those of the options. */
-void bl_audio_append_left(const struct bl_audio_config *config, const struct bl_audio_info *info,
-                          const struct bl_channel_list *channels, struct bl_buffer *out);
 
 /* Sets *steps to the number of steps that so many samples at the wanted rate give. BL_EDATA: there are none, or too
  * many. */

@@ -475,7 +475,7 @@ static int companion_read(struct composite_reader *r, int p, const struct bl_req
     const struct bl_kind *kind = r->composite->part[p].kind;
     /* A row is parsed again for each piece: it costs little beside decoding. */
     BL_TRY(bl_companion_row_read(r->composite, p, &request->row, &r->companion, e));
-    if (r->companion.row.length < 1)
+    if (r->companion.row.length < 1 && !r->composite->part[p].zeros)
         return bl_error_set(e, BL_EUSAGE, "%s: the table has no length of field %s", request->row.id,
                             r->composite->part[p].name);
     int64_t length = r->companion.row.length, start = request->source_start, steps = request->steps;

@@ -48,6 +48,7 @@ struct bl_composite_part {
     const char *name;           /* of its field; of several fields, the prefix of their names */
     const char *path;           /* of its files; placeholders: bl_companion_check. NULL: it follows, without files */
     int64_t tolerance;          /* steps by which its length may differ; -1: not given */
+    bool zeros;                 /* a sequence without its file has zeros: bl_kind_options.has_zeros */
     struct bl_clip_list *clips; /* path is that of a list, of these; or NULL */
 };
 

@@ -100,8 +100,12 @@ static int companion_count_file(const struct bl_companion_counting *c, struct bl
     if (code)
         goto out;
     /* The file does not exist, or is a folder: nothing is opened. */
-    if (unusable) {
-        found->is_missing |= strcmp(unusable, BL_REASON_MISSING) == 0;
+    found->is_missing |= unusable && strcmp(unusable, BL_REASON_MISSING) == 0;
+    if (unusable && found->is_missing && part->zeros) {
+        const struct bl_input none = {.path = "", .id = c->id};
+        struct bl_chunk chunk = {.input = &none, .inputs = 1, .end = INT64_MAX, .followed = c->followed};
+        code = part->kind->scan->count(part->config, c->env, c->counter, &chunk, found_capture, found, e);
+    } else if (unusable) {
         struct bl_row row = {.status = BL_ROW_SKIPPED, .reason = unusable, .stream = -1, .offset = -1};
         code = found_capture(found, 0, &row, e);
     } else {
@@ -451,9 +455,11 @@ static void composite_sampling(const void *config, struct bl_buffer *out)
         if (p)
             bl_buffer_printf(out, "; %s: ", part->name);
         part->kind->scan->sampling(part->config, out);
-        /* A tolerance decides which sequences are usable. */
+        /* A tolerance and zeros for missing files decide which sequences are usable. */
         if (part->tolerance >= 0 && p)
             bl_buffer_printf(out, " length-tolerance=%lld", (long long)part->tolerance);
+        if (part->zeros)
+            bl_buffer_text(out, " missing=zeros");
     }
 }
 
@@ -542,6 +548,8 @@ static void composite_describe(const void *config, const struct bl_field *field,
     part->kind->read->describe(part->config, field, out);
     if (field->part && part->path)
         bl_buffer_printf(out, ", of %s", part->path);
+    if (part->zeros)
+        bl_buffer_text(out, ", or zeros where that is missing");
 }
 
 /* Emits the versions of the libraries of all parts. */
@@ -654,6 +662,8 @@ int bl_composite_make(struct bl_composite *composite, struct bl_error *e)
                      part->name ? "." : "", own[t].column);
             composite->total[totals] = own[t];
             composite->total[totals].column = column;
+            if (own[t].name && part->name) /* of the count in the manifest, where each field has its own */
+                composite->total[totals].name = column;
         }
     }
     composite->total[totals] = (struct bl_total){0};

@@ -93,9 +93,9 @@ static bool format_is_still(const char *path, const AVInputFormat *found)
 
 /* Refuses containers that are not on the list, before libavformat opens them. Pictures of HEIC and AVIF are refused by
  * the brand of their box ftyp: of them libav's MP4 demuxer gives some tiles, not turned, or nothing, by its version. */
-static int format_check(const struct bl_media_file *file, const AVInputFormat *found, enum bl_demux_mode mode,
-                        struct bl_error *e)
+static int format_check(struct bl_demux *d, const AVInputFormat *found, enum bl_demux_mode mode, struct bl_error *e)
 {
+    const struct bl_media_file *file = &d->file;
     const char *name = found->name, *path = file->path;
     size_t size = strlen(name);
     bool sound = mode == BL_DEMUX_AUDIO;
@@ -107,8 +107,10 @@ static int format_check(const struct bl_media_file *file, const AVInputFormat *f
     if (bl_allowlist_has(allowlist_for(mode)->containers, name) && !format_is_still(path, found))
         return BL_OK;
     if (!format_is_still(path, found) &&
-        bl_allowlist_has((sound ? &bl_allowlist_video : &bl_allowlist_audio)->containers, name))
+        bl_allowlist_has((sound ? &bl_allowlist_video : &bl_allowlist_audio)->containers, name)) {
+        d->stream_missing = true;
         return bl_error_set(e, BL_EDATA, sound ? "no audio stream (video only)" : "no video stream (audio only)");
+    }
     if (strcmp(name, "image2") == 0 || (size > 5 && strcmp(name + size - 5, "_pipe") == 0))
         return bl_error_set(e, BL_EDATA, "a picture, no video or sound (%s)", found->long_name);
     return bl_error_set(e, BL_EDATA, "format %s is not read: see bload-media(7)", name);
@@ -217,7 +219,7 @@ static int demux_open_format(struct bl_demux *d, enum bl_demux_mode mode, struct
     const AVInputFormat *input;
     AVDictionary *options = NULL;
     BL_TRY(demux_find_format(d, &input, e));
-    BL_TRY(format_check(&d->file, input, mode, e));
+    BL_TRY(format_check(d, input, mode, e));
     BL_TRY(demux_check_claims(d, input, e));
     BL_TRY(demux_make_format(d, mode, e));
     int code = wave_limit_probe(d, input, &options, e);
@@ -325,13 +327,14 @@ static int stream_report_missing(const struct bl_demux *d, bool sound, struct bl
 }
 
 /* Finds the stream that `wanted` stands for, see bl_demux_open. */
-static int stream_find(const struct bl_demux *d, int *wanted, enum bl_demux_mode mode, struct bl_error *e)
+static int stream_find(struct bl_demux *d, int *wanted, enum bl_demux_mode mode, struct bl_error *e)
 {
     AVFormatContext *format = d->format;
     bool sound = mode == BL_DEMUX_AUDIO;
     const char *what = sound ? "audio" : "video";
     unsigned first = 0;
     int count = streams_count_wanted(format, mode, &first), index = *wanted, number = -2 - *wanted;
+    d->stream_missing = count == 0;
     if (count == 0)
         return stream_report_missing(d, sound, e);
     if (index >= (int)format->nb_streams || (index >= 0 && !stream_is_wanted(format->streams[index], mode)))

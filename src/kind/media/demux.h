@@ -36,6 +36,7 @@ struct bl_demux {
     bool first_is_short;    /* WAV: the first packet is still to come, and is kept short: see wave_limit_probe */
     bool maybe_dts;         /* WAV: the samples may be DTS */
     bool edits_ignored;     /* QuickTime: libav ignores the edit lists, because extent.h covers them */
+    bool stream_missing;    /* after an open that failed: the file is read, and has no stream of the wanted type */
     bool layout_stated;     /* the container states the channel layout of the stream */
     AVStream *stream;       /* the chosen video or audio stream */
     bool probed;            /* avformat_find_stream_info was called */
