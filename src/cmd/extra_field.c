@@ -149,10 +149,8 @@ static int common_field_check(const struct bl_extra_field *field, struct bl_erro
 {
     const struct {
         const char *name, *value;
-    } own[] = {{"column", field->column},
-               {"key", field->key},
-               {"capacity", field->capacity},
-               {"storage", field->storage}};
+    } own[] = {
+        {"column", field->column}, {"key", field->key}, {"capacity", field->capacity}, {"storage", field->storage}};
     if (field->steps && strcmp(field->steps, "common") != 0)
         return bl_error_set(e, BL_EUSAGE, "steps expects common or own, not \"%s\"", field->steps);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {

@@ -116,8 +116,8 @@ struct bl_kind_options {
     size_t config_size;
     const char *const *dtypes; /* values of --dtype, the default first, ended by NULL. NULL: none */
     bool has_streams;          /* files have several streams, of which --stream chooses one */
-    bool has_zeros;            /* bl_kind_config.zeros has an effect: count then makes an ok row of a missing stream, and
-                                  of a path that is empty. Of BL_KIND_SILENT such rows have 1, others 0 */
+    bool has_zeros; /* bl_kind_config.zeros has an effect: count then makes an ok row of a missing stream, and
+                       of a path that is empty. Of BL_KIND_SILENT such rows have 1, others 0 */
 
     /* Checks options against each other. BL_EUSAGE. May be NULL. */
     int (*check)(const void *config, struct bl_error *e);

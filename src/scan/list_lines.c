@@ -181,8 +181,8 @@ static int lines_end_values(struct bl_list_lines *l, size_t begin, struct bl_err
 /* Adds the choice of channels behind a newline, if the line has one. Its own newlines are escaped. */
 static void lines_add_channel(struct bl_list_lines *l)
 {
-    size_t place = l->columns->channels ? bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL))
-                                        : SIZE_MAX;
+    size_t place =
+        l->columns->channels ? bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL)) : SIZE_MAX;
     if (place == SIZE_MAX || !l->value[BL_CLIP_VALUES + place].size)
         return;
     const struct value *value = &l->value[BL_CLIP_VALUES + place];

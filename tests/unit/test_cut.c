@@ -53,8 +53,8 @@ UNIT_TEST(choices_of_channels)
 {
     static const struct {
         const char *text, *same;
-    } good[] = {{"0", "0"},          {"4,0", "4,0"},   {"[4, 0]", "4,0"}, {"3.0", "3"},
-                {" 7 ,\t5.00", "7,5"}, {"63,62", "63,62"}, {"", ""}};
+    } good[] = {{"0", "0"},         {"4,0", "4,0"}, {"[4, 0]", "4,0"}, {"3.0", "3"}, {" 7 ,\t5.00", "7,5"},
+                {"63,62", "63,62"}, {"", ""}};
     static const char *const bad[] = {"-1", "64", "1,1", "1,", ",", "1.5", "4.", "left", "[]", "0 4", "[0", "0x1", " "};
     struct bl_channel_list list, other;
     OWNED(bl_buffer_free) struct bl_buffer text = {0};
@@ -241,14 +241,20 @@ UNIT_TEST(every_cut_in_any_order)
     ck_assert_int_eq(bl_trim_open(&w, "a.wav", -1, -1, (struct bl_rational){0, 1}, &env, &e), BL_OK);
     ck_assert_int_eq(go_through(&w, &bl_cut_whole, false), RATE * SECONDS);
     /* Behind each other, back, far ahead, at the very end and beyond it. */
-    static const struct bl_cut cuts[] = {
-        {.start = 0, .duration = 0.5, .channels = {0}},     {.start = 0.5, .duration = 0.25, .channels = {1, {0}}},
-        {.start = 0.75, .duration = 0.001, .channels = {1, {1}}}, {.start = 9.1234, .duration = 0.5, .channels = {1, {1}}},
-        {.start = 0.1, .duration = 0.2, .channels = {0}},   {.start = 0.2, .duration = 5, .channels = {1, {0}}},
-        {.start = 11.5, .duration = -1, .channels = {0}},   {.start = 3, .duration = -1, .channels = {1, {1}}},
-        {.start = 11.99, .duration = 0.5, .channels = {0}}, {.start = 12, .duration = 1, .channels = {1, {0}}},
-        {.start = 4, .duration = 1, .channels = {2, {1, 0}}}, {.start = 5, .duration = 1, .channels = {2, {0, 1}}},
-        {.start = 2, .duration = 1, .channels = {1, {1}}},        {.start = 100, .duration = 1, .channels = {1, {0}}}};
+    static const struct bl_cut cuts[] = {{.start = 0, .duration = 0.5, .channels = {0}},
+                                         {.start = 0.5, .duration = 0.25, .channels = {1, {0}}},
+                                         {.start = 0.75, .duration = 0.001, .channels = {1, {1}}},
+                                         {.start = 9.1234, .duration = 0.5, .channels = {1, {1}}},
+                                         {.start = 0.1, .duration = 0.2, .channels = {0}},
+                                         {.start = 0.2, .duration = 5, .channels = {1, {0}}},
+                                         {.start = 11.5, .duration = -1, .channels = {0}},
+                                         {.start = 3, .duration = -1, .channels = {1, {1}}},
+                                         {.start = 11.99, .duration = 0.5, .channels = {0}},
+                                         {.start = 12, .duration = 1, .channels = {1, {0}}},
+                                         {.start = 4, .duration = 1, .channels = {2, {1, 0}}},
+                                         {.start = 5, .duration = 1, .channels = {2, {0, 1}}},
+                                         {.start = 2, .duration = 1, .channels = {1, {1}}},
+                                         {.start = 100, .duration = 1, .channels = {1, {0}}}};
     uint32_t state = 7;
     for (int i = 0; i < unit_times(300); i++) {
         state = state * 1664525 + 1013904223;

@@ -9,13 +9,13 @@
 
 #include "base/buffer.h"
 
-#define BL_CHANNEL_LIST_MAX 64      /* of a choice; as many as BL_AUDIO_CHANNELS_MAX */
+#define BL_CHANNEL_LIST_MAX 64     /* of a choice; as many as BL_AUDIO_CHANNELS_MAX */
 #define BL_CHANNEL_NUMBER_MAX 1000 /* of a channel in lists and manifests; files have at most BL_AUDIO_CHANNELS_MAX */
-#define BL_CHANNEL_TEXT_MAX 400   /* bytes of a choice as text, and a NUL */
+#define BL_CHANNEL_TEXT_MAX 400    /* bytes of a choice as text, and a NUL */
 
 /* A choice of channels, in the order in which the sequence has them. */
 struct bl_channel_list {
-    int count;                        /* 0: there is no choice, and the sequence has all channels */
+    int count;                            /* 0: there is no choice, and the sequence has all channels */
     uint16_t number[BL_CHANNEL_LIST_MAX]; /* of the file, from 0; no number occurs twice */
 };
 

@@ -244,7 +244,8 @@ static int cuts_fill_clip(struct bl_list_counter *counter, struct bl_row *row, s
     size_t size = strlen(clip->channel);
     c->recordings.wants_marks = true;
     if (!bl_channel_list_parse(clip->channel, size, BL_CHANNEL_NUMBER_MAX, &cut.channels))
-        return bl_error_set(e, BL_EDATA, "\"channel\" chooses no channels: \"%.40s\" (different numbers from 0, such as 1, or 0,4)",
+        return bl_error_set(e, BL_EDATA,
+                            "\"channel\" chooses no channels: \"%.40s\" (different numbers from 0, such as 1, or 0,4)",
                             clip->channel);
     BL_TRY(recordings_find(&c->recordings, c->config, counter->env, counter->path.open_path.data, &recording, e));
     const struct bl_audio_info *info = &recording->info;

@@ -445,7 +445,8 @@ int bl_entry_parse(struct bl_entry *entry, const char *line, size_t size, struct
     bool nemo = value[KEY_AUDIO_FILEPATH].type != BL_JSON_NONE || value[KEY_AUDIO_FILENAME].type != BL_JSON_NONE;
     bool untyped = type->type == BL_JSON_NONE && value[KEY_CHANNEL].type == BL_JSON_NUMBER;
     bool lhotse = value[KEY_SOURCES].type != BL_JSON_NONE || json_string_is(type, "MonoCut") ||
-                  json_string_is(type, "Cut") || json_string_is(type, "MultiCut") || (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
+                  json_string_is(type, "Cut") || json_string_is(type, "MultiCut") ||
+                  (untyped && value[KEY_RECORDING_SOURCES].type == BL_JSON_ARRAY);
     int code = nemo     ? nemo_parse(entry, value, e)
                : lhotse ? lhotse_parse(entry, value, e)
                         : entry_reject(entry, value, line, size, e);

@@ -39,7 +39,7 @@ struct bl_entry {
     bool relative;                      /* the path may be relative to the manifest's folder */
     char start[BL_ENTRY_NUMBER_MAX];    /* seconds, as the line has them */
     char duration[BL_ENTRY_NUMBER_MAX]; /* the same; "": to the end */
-    char channel[BL_CHANNEL_TEXT_MAX]; /* of the file, from 0, such as "0" or "4,0"; "": all channels */
+    char channel[BL_CHANNEL_TEXT_MAX];  /* of the file, from 0, such as "0" or "4,0"; "": all channels */
     struct bl_buffer text;              /* the spoken words; of several supervisions, joined with spaces */
     bool text_truncated;                /* the text was longer than BL_ENTRY_TEXT_MAX */
     const char *further;                /* the values of further columns, as the table has them; points into the line */
@@ -68,8 +68,8 @@ int bl_entry_names(const struct bl_chunk *chunk, const struct bl_line *line, bl_
 #define BL_CUT_TOLERANCE 0.025
 
 struct bl_cut {
-    double start;    /* seconds */
-    double duration; /* seconds; negative: to the end */
+    double start;                    /* seconds */
+    double duration;                 /* seconds; negative: to the end */
     struct bl_channel_list channels; /* of the file; no choice: all, mixed */
     /* A clip has no times but samples [begin, end) of the recording. end 0: the cut is no clip; INT64_MAX: to the
      * recording's end. */

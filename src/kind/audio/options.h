@@ -16,16 +16,16 @@
 enum bl_audio_dtype { BL_AUDIO_S16, BL_AUDIO_F32 };
 
 struct bl_audio_config {
-    struct bl_kind_config common; /* dtype: enum bl_audio_dtype */
-    int64_t rate;                 /* of the samples that are packed, Hz: 100 to 768000 */
-    int64_t channels;             /* option: 1 to BL_AUDIO_CHANNELS_MAX; call bl_audio_channels */
-    struct bl_channel_list channel;   /* those that are taken of each file; no choice: all are mixed */
-    int resampler;                /* enum bl_resampler_engine */
-    const char *features;         /* such as "fbank80", for bl_features_parse; NULL: steps are samples */
-    int64_t mel_high;             /* the upper end of the filters, Hz; 0 or less: relative to half the rate */
-    bool snip_edges;              /* only frames of features with a complete window */
-    struct bl_rational gap;       /* seconds; num 0: timestamps do not count; den 0: not given */
-    bool by_clock;                /* timestamps count unless gap is given: set for sound per step */
+    struct bl_kind_config common;   /* dtype: enum bl_audio_dtype */
+    int64_t rate;                   /* of the samples that are packed, Hz: 100 to 768000 */
+    int64_t channels;               /* option: 1 to BL_AUDIO_CHANNELS_MAX; call bl_audio_channels */
+    struct bl_channel_list channel; /* those that are taken of each file; no choice: all are mixed */
+    int resampler;                  /* enum bl_resampler_engine */
+    const char *features;           /* such as "fbank80", for bl_features_parse; NULL: steps are samples */
+    int64_t mel_high;               /* the upper end of the filters, Hz; 0 or less: relative to half the rate */
+    bool snip_edges;                /* only frames of features with a complete window */
+    struct bl_rational gap;         /* seconds; num 0: timestamps do not count; den 0: not given */
+    bool by_clock;                  /* timestamps count unless gap is given: set for sound per step */
 };
 
 /* --- options ------------------------------------------------------------------------------------------------------ */

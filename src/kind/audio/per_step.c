@@ -206,9 +206,8 @@ static int per_step_examine(const struct bl_per_step_config *config, const struc
 }
 
 /* Appends the values of the columns of a sound file: "\t0.021\t0\t320", and those of the options. */
-static int per_step_append_values(const struct bl_per_step_config *config, double lead,
-                                  const struct bl_steps_sum *sum, int channels, bool silent, struct bl_buffer *out,
-                                  struct bl_error *e)
+static int per_step_append_values(const struct bl_per_step_config *config, double lead, const struct bl_steps_sum *sum,
+                                  int channels, bool silent, struct bl_buffer *out, struct bl_error *e)
 {
     char seconds[40];
     /* 15 digits are enough for most numbers, and 17 for all, to be read back as the same double. */

@@ -86,8 +86,8 @@ static bool audio_reader_has_sequence(const struct audio_reader *r, const struct
 {
     struct bl_cut cut;
     return audio_reader_has_file(r, row) && audio_reader_parse_cut(r, row, &cut) && cut.start == r->cut.start &&
-           cut.duration == r->cut.duration && bl_channel_list_are_same(&cut.channels, &r->cut.channels) && cut.begin == r->cut.begin &&
-           cut.end == r->cut.end;
+           cut.duration == r->cut.duration && bl_channel_list_are_same(&cut.channels, &r->cut.channels) &&
+           cut.begin == r->cut.begin && cut.end == r->cut.end;
 }
 
 /* Goes to the beginning of the row's sequence. A file that is open for another cut stays open. BL_EDATA also for

@@ -157,8 +157,7 @@ static int frame_keep_channels(AVFrame *frame, const struct bl_channel_list *cho
     if (chosen->count <= 2)
         av_channel_layout_default(&frame->ch_layout, chosen->count);
     else
-        frame->ch_layout =
-            (AVChannelLayout){.order = AV_CHANNEL_ORDER_UNSPEC, .nb_channels = chosen->count};
+        frame->ch_layout = (AVChannelLayout){.order = AV_CHANNEL_ORDER_UNSPEC, .nb_channels = chosen->count};
     return BL_OK;
 }
 
