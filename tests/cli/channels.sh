@@ -130,7 +130,7 @@ test_several_channels_are_taken_in_their_order() {
 
 test_mistakes_in_channel() {
     waves . a.wav\ channels=4
-    for wrong in 1,1 1, -1 64 left ''; do
+    for wrong in 1,1 '1,' -1 64 left ''; do
         expect 2 bload scan --kind audio a.wav --channel "$wrong"
         err_has '--channel expects all, or the numbers of different channels from 0, such as 4 or 4,0'
     done

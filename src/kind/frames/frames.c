@@ -89,6 +89,8 @@ static int frames_check(const void *values, struct bl_error *e)
     if (config->ignore_sar)
         return bl_error_set(e, BL_EUSAGE,
                             "--ignore-sar is for video: the shape of an image's pixels is ignored anyway");
+    if (config->deinterlace)
+        return bl_error_set(e, BL_EUSAGE, "--deinterlace is for video, and the inputs are frames");
     if (config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--decoder is for video, and the inputs are frames");
     return bl_video_check_pixels(config, e);

@@ -7,6 +7,7 @@
 #include "kind/frames/read.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/module.h"
+#include "kind/video/deinterlace.h"
 #include "kind/video/gpu.h"
 #include "kind/video/gpu_pool.h"
 #include "kind/video/read.h"
@@ -36,6 +37,7 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
     .png_open = bl_png_encoder_open,
     .png_encode = bl_png_encoder_encode,
     .png_close = bl_png_encoder_close,
+    .load_deinterlace = bl_deinterlace_load,
     .open_gpu = bl_video_decoding_open_gpu,
     .close_gpu = bl_video_decoding_close_gpu,
     .gpu_version = bl_nvdec_version,

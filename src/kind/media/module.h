@@ -62,6 +62,9 @@ struct bl_media {
     int (*png_encode)(struct bl_png *png, const uint8_t *step, const uint8_t **data, size_t *size, struct bl_error *e);
     void (*png_close)(struct bl_png *png);
 
+    /* bl_deinterlace_load: loads the library for --deinterlace, before decoder processes start. */
+    int (*load_deinterlace)(struct bl_error *e);
+
     /* Opens the GPUs that --decoder may use, and sets gpu, gpu_functions and gpu_pool of the config. Errors as
      * bl_nvdec_open; after an error nothing is open. */
     int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);

@@ -264,7 +264,7 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
         row->clip_begin = begin;
         row->clip_end = end;
         if (f->timeline.exact && !*f->found.reason)
-            bl_seek_point_make(&point, &f->timeline, begin, end);
+            bl_seek_point_make(&point, &f->timeline, begin, end, c->config->deinterlace != BL_DEINTERLACE_OFF);
         bl_seek_point_format(&point, &counter->seek);
     }
     if (c->config->decoder != BL_DECODER_CPU)

@@ -223,6 +223,8 @@ void bl_decode_close(struct bl_decode *d)
         bl_session_pool_release(d->sessions, &d->session, decode_is_clean(d));
     else
         avcodec_free_context(&d->codec);
+    bl_deinterlace_close(d->deinterlace);
+    d->deinterlace = NULL;
     bl_decoder_guard_close(&d->guard);
     av_packet_free(&d->packet);
     av_packet_free(&d->opening);
@@ -335,6 +337,8 @@ static int decode_feed(struct bl_decode *d, struct bl_error *e)
 int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e)
 {
     *found = false;
+    if (d->deinterlace)
+        bl_deinterlace_reset(d->deinterlace);
     if (d->opening) {
         /* A new decoder gets the first packet of the stream. */
         avcodec_free_context(&d->codec);
@@ -387,7 +391,8 @@ static int frame_add_light(const struct bl_decode *d, AVFrame *frame, struct bl_
     return BL_OK;
 }
 
-int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
+/* Decodes the next frame, as it is in the stream. */
+static int decode_frame(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
 {
     *got = false;
     for (;;) {
@@ -424,6 +429,27 @@ int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_err
         frame->height -= (int)frame->crop_top;
     }
     return frame_add_light(d, frame, e);
+}
+
+int bl_decode_deinterlace(struct bl_decode *d, enum bl_deinterlace_mode mode, struct bl_error *e)
+{
+    if (mode == BL_DEINTERLACE_OFF || d->deinterlace)
+        return BL_OK;
+    return bl_deinterlace_open(&d->deinterlace, mode, e);
+}
+
+int bl_decode_next(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
+{
+    if (!d->deinterlace)
+        return decode_frame(d, frame, got, e);
+    for (;;) {
+        bool more;
+        BL_TRY(bl_deinterlace_take(d->deinterlace, frame, got, e));
+        if (*got || bl_deinterlace_ended(d->deinterlace))
+            return BL_OK;
+        BL_TRY(decode_frame(d, frame, &more, e));
+        BL_TRY(bl_deinterlace_push(d->deinterlace, more ? frame : NULL, e));
+    }
 }
 
 bool bl_decode_is_damaged(const AVFrame *frame)

@@ -14,6 +14,7 @@
 #include "kind/media/decoder_memory.h"
 #include "kind/media/demux.h"
 #include "kind/row.h"
+#include "kind/video/deinterlace.h"
 #include "kind/video/gpu.h"
 #include "kind/video/gpu_pool.h"
 #include "kind/video/options.h"
@@ -76,6 +77,7 @@ struct bl_decode {
     bool at_end;                    /* there are no more packets to send */
     bool draining;                  /* the decoder has got the end, and outputs the frames that it still holds */
     bool unusual;                   /* a frame was damaged or interlaced */
+    struct bl_deinterlace *deinterlace; /* filters the frames, see bl_decode_deinterlace; or NULL; owned */
     int64_t time_end;               /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
     int64_t dts_end;                /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */
     int64_t shift;                  /* ticks added to the times of packets to remove discontinuities */
@@ -102,6 +104,11 @@ void bl_decode_close(struct bl_decode *d);
  * frames that are shown before restart->time. *found is false if seeking did not reach the expected packet; d can then
  * only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e);
+
+/* Deinterlaces the frames from now on, unless the mode is off or they are deinterlaced already. Call it before the first
+ * frame is decoded. After bl_decode_seek the first frame that is decoded, and only that, may be another one than in the
+ * whole file. Errors as bl_deinterlace_open. */
+int bl_decode_deinterlace(struct bl_decode *d, enum bl_deinterlace_mode mode, struct bl_error *e);
 
 /* Decodes the next frame that is shown; the caller unreferences it. *got is false at the end. A packet that the decoder
  * rejects is counted in d->errors, and decoding continues. Errors: BL_ECANCEL; BL_EDATA if a picture needs more memory

@@ -42,6 +42,7 @@ struct bl_video_config {
     struct bl_rational depth_scale; /* numbers of a depth map in a metre; den 0: not given */
     bool ignore_sar;                /* pixels count as square, whatever the file states */
     bool times;                     /* there is a field of times, too */
+    int deinterlace;                /* enum bl_deinterlace_mode */
     int hdr;                        /* enum bl_hdr */
     int decoder;                    /* enum bl_decoder */
     const char *gpus;               /* for bl_gpu_list_parse: "all", "0,1" */

@@ -179,9 +179,11 @@ int bl_picture_geometry(const struct bl_demux *d, const struct bl_video_config *
 
 /* --- seek points -------------------------------------------------------------------------------------------------- */
 
-void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end)
+void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end,
+                        int before_it)
 {
-    const struct bl_access_point *access_point = bl_timeline_find_frame(timeline, begin);
+    const struct bl_access_point *access_point =
+        begin >= before_it ? bl_timeline_find_frame(timeline, begin - before_it) : NULL;
     const struct bl_timestamps *shown = &timeline->shown;
     *point = (struct bl_seek_point){.known = true, .access_point.position = -1, .end = AV_NOPTS_VALUE};
     if (access_point)

@@ -68,8 +68,9 @@ struct bl_seek_point {
     int64_t begin, end;                  /* ticks; end is AV_NOPTS_VALUE if no frame follows the clip */
 };
 
-/* Makes the seek point for frames [begin, end) of an exact timeline. */
-void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end);
+/* Makes the seek point for frames [begin, end) of an exact timeline. before_it: as of bl_timeline_find. */
+void bl_seek_point_make(struct bl_seek_point *point, const struct bl_timeline *timeline, int64_t begin, int64_t end,
+                        int before_it);
 
 /* Appends the column's text; nothing if the point is not known. */
 void bl_seek_point_format(const struct bl_seek_point *point, struct bl_buffer *out);

@@ -93,11 +93,12 @@ static int reader_find_timeline(struct video_reader *reader, const struct bl_row
     return bl_error_memory(e);
 }
 
-/* Returns whether --fps or --stride may leave out packets. A GPU decodes all packets: other steps take its time. */
+/* Returns whether --fps or --stride may leave out packets. A GPU decodes all packets: other steps take its time. To
+ * deinterlace a frame takes its neighbours, too. */
 static bool piece_is_sampled(const struct bl_piece *p)
 {
     const struct bl_video_config *config = p->tools->config;
-    return !p->on_gpu && (config->fps.den || config->stride > 1);
+    return !p->on_gpu && !config->deinterlace && (config->fps.den || config->stride > 1);
 }
 
 /* Seeks the last random access point before the piece, and leaves out the packets that it does not need. If neither
@@ -111,7 +112,9 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
     int code = BL_OK;
     if (piece_is_sampled(p))
         code = bl_needed_make(needed, timeline, p->pick, request->source_start, request->steps, to_end, e);
-    const struct bl_access_point *access_point = bl_timeline_find(timeline, &p->pick, request->source_start);
+    const size_t before_it = p->tools->config->deinterlace != BL_DEINTERLACE_OFF;
+    const struct bl_access_point *access_point =
+        bl_timeline_find(timeline, &p->pick, request->source_start, before_it);
     if (code || (!access_point && !needed->left_out))
         return code;
     p->needed = p->decode->needed = needed->left_out ? needed : NULL;
@@ -135,9 +138,9 @@ static int video_read_piece(struct video_reader *reader, struct bl_piece *p, boo
     p->decode = &p->own;
     BL_TRY(bl_decode_open_gpu(p->decode, piece_sessions(p), row->path, row->bytes, row->stream, piece_mode(p),
                               p->tools->env, e));
-    int code = BL_OK;
+    int code = bl_decode_deinterlace(p->decode, (enum bl_deinterlace_mode)p->tools->config->deinterlace, e);
     const struct bl_demux *d = &p->decode->demux;
-    if (by_timeline && (bl_demux_is_mov(d) || bl_demux_is_matroska(d)))
+    if (!code && by_timeline && (bl_demux_is_mov(d) || bl_demux_is_matroska(d)))
         code = reader_find_timeline(reader, row, &timeline, e);
     if (!code)
         code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
@@ -167,9 +170,11 @@ static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor,
         return code;
     p->cursor = cursor;
     p->decode = &cursor->decode;
+    code = bl_decode_deinterlace(p->decode, (enum bl_deinterlace_mode)p->tools->config->deinterlace, e);
     p->may_seek = way != BL_CURSOR_START && p->point.known && p->point.access_point.position >= 0;
     const struct bl_demux *d = &p->decode->demux;
-    code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
+    if (!code)
+        code = bl_piece_begin(p, d->stream->time_base, bl_demux_start(d), e);
     if (!code)
         code = bl_piece_decode(p, e);
     code = bl_piece_finish(p, code, e);
@@ -196,6 +201,9 @@ static int reader_read_clip(struct video_reader *reader, const struct bl_piece *
     int code = BL_OK;
     if (!bl_seek_point_parse(&point, row->clip_seek))
         return bl_error_set(e, BL_EDATA, "invalid clip_seek: \"%s\"", row->clip_seek);
+    /* A scan without --deinterlace may have found the first frame of the clip, whose neighbour is needed, too. */
+    if (initial->tools->config->deinterlace && (int64_t)point.access_point.frame >= row->clip_begin)
+        point.access_point.position = -1;
     for (int way = BL_CURSOR_ON; way <= BL_CURSOR_START && !done && (!code || code == BL_EDATA); way++) {
         struct bl_piece p = *initial;
         bl_error_clear(e);
@@ -373,6 +381,10 @@ void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void 
                        AV_VERSION_MICRO(format));
     video_version_emit(emit, sink, "libavcodec", AV_VERSION_MAJOR(codec), AV_VERSION_MINOR(codec),
                        AV_VERSION_MICRO(codec));
+    unsigned filter = values->deinterlace ? bl_deinterlace_version() : 0;
+    if (filter)
+        video_version_emit(emit, sink, "libavfilter", AV_VERSION_MAJOR(filter), AV_VERSION_MINOR(filter),
+                           AV_VERSION_MICRO(filter));
     zimg_get_version_info(&major, &minor, &micro);
     video_version_emit(emit, sink, "zimg", major, minor, micro);
     int cuda = values->decoder == BL_DECODER_CPU ? 0 : bl_nvdec_version();

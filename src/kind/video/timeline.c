@@ -393,7 +393,8 @@ void bl_timeline_free(struct bl_timeline *t)
     *t = (struct bl_timeline){0};
 }
 
-const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step)
+const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step,
+                                               size_t before_it)
 {
     const struct bl_access_point *found = NULL;
     struct bl_pick walking = *pick;
@@ -403,7 +404,11 @@ const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, stru
             bl_pick_push(&walking, t->shown.time[frame]);
         struct bl_pick before = walking;
         bl_pick_push(&walking, t->shown.time[frame++]);
-        if (walking.taken > step)
+        struct bl_pick ahead = walking;
+        size_t next = frame, end = frame + before_it;
+        for (; next < end && next < t->shown.count; next++)
+            bl_pick_push(&ahead, t->shown.time[next]);
+        if (ahead.taken > step || next < end)
             break;
         found = &t->access_point[i];
         *pick = before;

@@ -28,6 +28,7 @@ static const char *const fps_origin_choices[] = {"first", "zero", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", "auto", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
+static const char *const deinterlace_choices[] = {"off", "interlaced", "all", NULL};
 static const char *const jpeg_scale_choices[] = {"1", "2", "4", "auto", NULL};
 static const char *const decoder_choices[] = {"cpu", "nvdec", "auto", NULL};
 
@@ -70,6 +71,9 @@ const struct bl_option bl_video_options[] = {
         "hdr", struct bl_video_config, hdr, hdr_choices, BL_AFFECTS_LENGTHS,
         "PQ and HLG video: skip it, map it to BT.709 (tonemap), or convert it as if it were not HDR (clip)",
         .initial = "skip"),
+    BL_OPTION_CHOICE("deinterlace", struct bl_video_config, deinterlace, deinterlace_choices, BL_AFFECTS_LENGTHS,
+                     "deinterlace by FFmpeg's filter bwdif: the frames that the stream marks as interlaced, or all",
+                     .initial = "off", .unlisted = true),
     BL_OPTION_CHOICE(
         "decoder", struct bl_video_config, decoder, decoder_choices, BL_AFFECTS_LENGTHS,
         "decode on the processor, on the GPU's video engines (nvdec), or on these where they support the file (auto)",
@@ -131,6 +135,12 @@ static int video_check(const void *values, struct bl_error *e)
     if (config->pixels != BL_CHANNELS_RGB && config->decoder != BL_DECODER_CPU)
         return bl_error_set(e, BL_EUSAGE, "--pixels %s is made on the processor: it needs --decoder cpu",
                             bl_channels_choices[config->pixels]);
+    if (config->deinterlace && config->decoder != BL_DECODER_CPU)
+        return bl_error_set(e, BL_EUSAGE, "--deinterlace works on the processor: it needs --decoder cpu");
+    if (config->deinterlace && bl_channels_keep_numbers((enum bl_channels)config->pixels))
+        return bl_error_set(e, BL_EUSAGE,
+                            "--deinterlace makes lines of their neighbours: --pixels %s keeps numbers as they are",
+                            bl_channels_choices[config->pixels]);
     if (config->pixels == BL_CHANNELS_FLOW)
         return bl_error_set(e, BL_EUSAGE, "--pixels flow is for folders of .flo files (--kind frames)");
     if (bl_channels_keep_numbers((enum bl_channels)config->pixels) && config->hdr != BL_HDR_SKIP)
@@ -150,16 +160,19 @@ static int video_check(const void *values, struct bl_error *e)
     return bl_geometry_make(&geometry, &input, e);
 }
 
-/* Opens the GPUs, if --decoder may use them. With --decoder auto no usable GPU is a warning only. */
+/* Loads what deinterlaces, and opens the GPUs, if --decoder may use them. With --decoder auto no usable GPU is a
+ * warning only. */
 static int video_prepare(void *values, struct bl_buffer *warning, struct bl_error *e)
 {
     struct bl_video_config *config = values;
     struct bl_error none = {0};
     bl_video_prepare_pixels(config);
-    if (config->decoder == BL_DECODER_CPU)
+    if (config->decoder == BL_DECODER_CPU && !config->deinterlace)
         return BL_OK;
     const struct bl_media *media;
     BL_TRY(bl_media_open(&media, e));
+    if (config->deinterlace)
+        return media->load_deinterlace(e);
     int code = media->open_gpu(config, &none);
     if (code == BL_EFAIL && config->decoder == BL_DECODER_AUTO) {
         bl_buffer_printf(warning, "--decoder auto: no GPU is used: %.200s", none.text);
@@ -267,6 +280,9 @@ void bl_video_describe(const void *values, const struct bl_field *field, struct 
         bl_buffer_text(out, " (those that a GPU decoded, by the same filter on it)");
     if (config->size.width)
         bl_buffer_printf(out, ", %s", fit_choices[config->fit]);
+    if (config->deinterlace)
+        bl_buffer_printf(out, ", deinterlaced by bwdif (%s)",
+                         config->deinterlace == BL_DEINTERLACE_ALL ? "all frames" : "frames marked as interlaced");
     if (config->hdr == BL_HDR_TONEMAP)
         bl_buffer_text(out, ", HDR mapped to BT.709 by BT.2390");
     if (config->jpeg_scale)
