@@ -70,21 +70,21 @@ struct bl_decode {
     AVCodecContext *codec;
     struct bl_decoder_guard guard; /* limits the memory of a codec context that this struct owns */
     AVPacket *packet;
-    AVPacket *opening;              /* a reference to the first packet of the stream, or NULL before it is read */
-    const struct bl_needed *needed; /* the packets to decode; NULL: all of them */
-    bool entered;                   /* the packets at which decoding cannot begin were skipped */
-    bool no_entry;                  /* decoding can begin at no packet, so it began at the first one */
-    bool at_end;                    /* there are no more packets to send */
-    bool draining;                  /* the decoder has got the end, and outputs the frames that it still holds */
-    bool unusual;                   /* a frame was damaged or interlaced */
+    AVPacket *opening;                  /* a reference to the first packet of the stream, or NULL before it is read */
+    const struct bl_needed *needed;     /* the packets to decode; NULL: all of them */
+    bool entered;                       /* the packets at which decoding cannot begin were skipped */
+    bool no_entry;                      /* decoding can begin at no packet, so it began at the first one */
+    bool at_end;                        /* there are no more packets to send */
+    bool draining;                      /* the decoder has got the end, and outputs the frames that it still holds */
+    bool unusual;                       /* a frame was damaged or interlaced */
     struct bl_deinterlace *deinterlace; /* filters the frames, see bl_decode_deinterlace; or NULL; owned */
-    int64_t time_end;               /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
-    int64_t dts_end;                /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */
-    int64_t shift;                  /* ticks added to the times of packets to remove discontinuities */
-    int64_t min_bytes;              /* the least size of a complete packet: see bl_peek_min_bytes */
-    int64_t errors;                 /* packets or calls that the decoder rejected */
-    bool gpu_full;                  /* decoding failed because the GPU's memory is not enough */
-    bool truncated;                 /* the container ended with an error, or a packet is incomplete */
+    int64_t time_end;                   /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
+    int64_t dts_end;                    /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */
+    int64_t shift;                      /* ticks added to the times of packets to remove discontinuities */
+    int64_t min_bytes;                  /* the least size of a complete packet: see bl_peek_min_bytes */
+    int64_t errors;                     /* packets or calls that the decoder rejected */
+    bool gpu_full;                      /* decoding failed because the GPU's memory is not enough */
+    bool truncated;                     /* the container ended with an error, or a packet is incomplete */
 };
 
 /* Opens a file for decoding on the processor. The arguments and errors are those of bl_demux_open. A failed open needs
@@ -105,9 +105,9 @@ void bl_decode_close(struct bl_decode *d);
  * only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e);
 
-/* Deinterlaces the frames from now on, unless the mode is off or they are deinterlaced already. Call it before the first
- * frame is decoded. After bl_decode_seek the first frame that is decoded, and only that, may be another one than in the
- * whole file. Errors as bl_deinterlace_open. */
+/* Deinterlaces the frames from now on, unless the mode is off or they are deinterlaced already. Call it before the
+ * first frame is decoded. After bl_decode_seek the first frame that is decoded, and only that, may be another one than
+ * in the whole file. Errors as bl_deinterlace_open. */
 int bl_decode_deinterlace(struct bl_decode *d, enum bl_deinterlace_mode mode, struct bl_error *e);
 
 /* Decodes the next frame that is shown; the caller unreferences it. *got is false at the end. A packet that the decoder

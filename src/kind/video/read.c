@@ -113,8 +113,7 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
     if (piece_is_sampled(p))
         code = bl_needed_make(needed, timeline, p->pick, request->source_start, request->steps, to_end, e);
     const size_t before_it = p->tools->config->deinterlace != BL_DEINTERLACE_OFF;
-    const struct bl_access_point *access_point =
-        bl_timeline_find(timeline, &p->pick, request->source_start, before_it);
+    const struct bl_access_point *access_point = bl_timeline_find(timeline, &p->pick, request->source_start, before_it);
     if (code || (!access_point && !needed->left_out))
         return code;
     p->needed = p->decode->needed = needed->left_out ? needed : NULL;

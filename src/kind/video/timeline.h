@@ -122,8 +122,8 @@ int bl_timeline_make(struct bl_timeline *t, struct bl_demux *d, bool coded, stru
 void bl_timeline_free(struct bl_timeline *t);
 
 /* Returns the last random access point from which `step` can still be picked, or NULL if decoding must begin with the
- * file. The frame of the step has at least before_it decoded frames before it. pick is a fresh picker; the call advances
- * it over the frames before the random access point. */
+ * file. The frame of the step has at least before_it decoded frames before it. pick is a fresh picker; the call
+ * advances it over the frames before the random access point. */
 const struct bl_access_point *bl_timeline_find(const struct bl_timeline *t, struct bl_pick *pick, int64_t step,
                                                size_t before_it);
 
