@@ -52,6 +52,15 @@ UNIT_TEST(lines_of_lists)
     ck_assert_int_eq(parse(&clip, "p\t\t\t\t\t", &e), BL_OK);
     ck_assert(bl_clip_is_whole(&clip));
     ck_assert_str_eq(clip.id.data, "p");
+    ck_assert_str_eq(clip.channel, "");
+    /* A choice of channels. */
+    ck_assert_int_eq(parse(&clip, "p\t1\t2\t\t\t\tx\t4,0\n4,0", &e), BL_OK);
+    ck_assert_str_eq(clip.id.data, "p#1-2#ch4,0");
+    ck_assert_str_eq(clip.channel, "4,0");
+    ck_assert_str_eq(clip.further.data, "\tx\t4,0");
+    ck_assert_int_eq(parse(&clip, "p\t\t\t\t\tname\n1", &e), BL_OK);
+    ck_assert_str_eq(clip.id.data, "name");
+    ck_assert_str_eq(clip.channel, "1");
     static const char *const bad[] = {"",
                                       "p",
                                       "p\t\t\t\t",
