@@ -2,9 +2,11 @@
 import os
 import shlex
 import subprocess
+import unittest
 
 import numpy as np
 
+import media
 import tool
 from dataset import Dataset
 from harness import each
@@ -94,3 +96,22 @@ class Deinterlace(tool.Tool):
         for i, (begin, end) in enumerate(clips):
             self.assertTrue(np.array_equal(frames_of(packed, str(i)), expected[begin:end]), (begin, end))
             self.assertTrue(np.array_equal(frames_of(later, str(i)), expected[begin:end]), (begin, end))
+
+
+MBAFF = os.path.join(tool.MEDIA, "derived_h264_mbaff.ts")
+
+
+@unittest.skipUnless(os.path.exists(MBAFF), media.ABSENT)
+class Real(tool.Tool):
+    def test_mbaff(self):
+        for mode in MODES:
+            run("ffmpeg", "-v", "error", "-nostdin", "-threads", "1", "-i", MBAFF, "-vf", f"bwdif=mode=send_frame:deint={mode}", "-an",
+                "-fps_mode", "passthrough", "-c:v", "ffv1", "-level", "3", self.path(mode + ".mkv"))
+            expected = Dataset(self.pack("expected" + mode, self.path(mode + ".mkv"), "--size", "96x64", "-T", "longest"))
+            expected = frames_of(expected, expected.sequences[0]["id"])
+            for options in ("-T", "longest"), ("-T", "7", "--oversize", "split", "-j", "2"):
+                got = Dataset(self.pack("got", MBAFF, "--size", "96x64", "--deinterlace", mode, *options))
+                name = got.sequences[0]["id"]
+                for block, start, length, first in got.pieces_of(name):
+                    self.assertTrue(np.array_equal(got.block(block, "frames")[start:start + length], expected[first:first + length]))
+                self.assertEqual(int(got.sequences[0]["length"]), len(expected))
