@@ -8,10 +8,10 @@
 
 #define BUCKETS ((size_t)1 << 16)
 
-const char *const bl_quantile_names[BL_QUANTILES] = {"p50", "p90", "p99", "max"};
+const char *const bl_quantile_names[BL_QUANTILES] = {"p1", "p10", "p50", "p90", "p99", "max"};
 
 /* The share of the values that are at most as large as the quantile, in percent. */
-static const int64_t percent[BL_QUANTILES] = {50, 90, 99, 100};
+static const int64_t percent[BL_QUANTILES] = {1, 10, 50, 90, 99, 100};
 
 /* Counts the values from `first` on by buckets of `width` consecutive values. Others are left out. */
 static void buckets_count(const int64_t *value, size_t count, int64_t first, int64_t width, int64_t bucket[BUCKETS])

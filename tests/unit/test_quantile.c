@@ -23,7 +23,7 @@ static int64_t nearest_rank(const int64_t *sorted, size_t count, int percent)
 UNIT_TEST(they_are_the_values_of_their_ranks)
 {
     static const int64_t limits[] = {1, 9, 65536, 65537, 1000000, INT64_C(1) << 31, INT64_C(1) << 40, INT64_MAX};
-    static const int percent[BL_QUANTILES] = {50, 90, 99, 100};
+    static const int percent[BL_QUANTILES] = {1, 10, 50, 90, 99, 100};
     int64_t value[700], sorted[700], out[BL_QUANTILES];
     uint64_t state = 1;
     for (size_t l = 0; l < COUNT(limits); l++) {
@@ -46,7 +46,7 @@ UNIT_TEST(they_are_the_values_of_their_ranks)
 UNIT_TEST(without_values_they_are_0)
 {
     static const int64_t value[] = {0, -1, 0};
-    int64_t out[BL_QUANTILES] = {7, 7, 7, 7};
+    int64_t out[BL_QUANTILES] = {7, 7, 7, 7, 7, 7};
     ck_assert_int_eq(bl_quantiles(value, 3, out, &e), BL_OK);
     for (int q = 0; q < BL_QUANTILES; q++)
         ck_assert_int_eq(out[q], 0);
