@@ -8,6 +8,7 @@
  *
  * Lines that would say nothing are left out. Programs read the JSON, whose members the manual page promises. */
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,23 +18,64 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/signals.h"
 #include "run/packing.h"
 #include "report/report.h"
+#include "report/statistics.h"
 #include "store/info.h"
 #include "store/plan_info.h"
 
-#define BAR_WIDTH 40 /* characters of the longest bar */
+#define BAR_WIDTH 40       /* characters of the longest bar */
+#define CHANNELS_SHOWN 128 /* for people; of more channels the range is shown */
+#define CARD_SHOWN 5       /* values of a column for people; the others are summed up */
 
 /* The state of the command, or of another command that describes the dataset it has made. */
 struct informing {
-    bool json;
+    bool json, statistics;            /* options */
+    int64_t sample;                   /* option: blocks that statistics read; 0: all */
+    const struct bl_cancel *cancel;   /* of the command; NULL without statistics */
     const struct bl_run_times *times; /* of the run that made the dataset, for JSON; or NULL */
     const struct bl_totals *totals;   /* of that run; set if times is */
-    struct bl_info info;              /* owned by the command */
+    struct bl_info info;              /* owned by the command, as the members below */
+    struct bl_card card;
+    struct bl_statistics numbers;
 };
+
+/* A number of blocks, at least 1; or "all", which is 0. */
+static bool sample_parse(const struct bl_option *option, const char *text, void *value)
+{
+    (void)option;
+    *(int64_t *)value = 0;
+    return strcmp(text, "all") == 0 || bl_text_to_int(text, strlen(text), 1, INT64_MAX, value);
+}
+
+static void sample_format(const struct bl_option *option, const void *value, struct bl_buffer *out)
+{
+    const int64_t *blocks = value;
+    (void)option;
+    if (*blocks)
+        bl_buffer_int(out, *blocks);
+    else
+        bl_buffer_text(out, "all");
+}
+
+static const struct bl_option_type sample_type = {"N|all", sample_parse, sample_format,
+                                                  "a number of blocks from 1, or all"};
+
+static void info_free(struct informing *i)
+{
+    bl_info_free(&i->info);
+    bl_card_free(&i->card);
+    bl_statistics_free(&i->numbers);
+}
 
 static const struct bl_option table[] = {
     BL_OPTION_FLAG("json", struct informing, json, BL_AFFECTS_NOTHING, "print JSON"),
+    BL_OPTION_FLAG("statistics", struct informing, statistics, BL_AFFECTS_NOTHING,
+                   "read some blocks, and show mean, standard deviation, minimum and maximum of each channel"),
+    BL_OPTION_CUSTOM("sample", &sample_type, int64_t, struct informing, sample, BL_AFFECTS_NOTHING,
+                     "blocks that --statistics reads, drawn by the seed of the plan", .initial = "128",
+                     .only = "statistics"),
     {0},
 };
 
@@ -319,24 +361,152 @@ static void info_format_histogram(const struct bl_info *info, struct bl_buffer *
     }
 }
 
+/* --- card --------------------------------------------------------------------------------------------------------- */
+
+/* Appends a line for each column that tells labels, languages, codecs, resolutions or rates:
+ * "labels      dog 66.67 %, cat 30.00 %, 12 others 3.33 %", by their shares of the steps. */
+static void info_format_card(const struct bl_card *card, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE];
+    for (int way = BL_CARD_LABELS; way < BL_CARD_WAYS; way++) {
+        const struct bl_tally *tally = &card->count[way];
+        size_t shown = tally->count < CARD_SHOWN ? tally->count : CARD_SHOWN;
+        int64_t values;
+        struct bl_tally_entry others = bl_card_others(tally, shown, &values);
+        double all = card->all.steps > 0 ? (double)card->all.steps : 1;
+        if (!card->by[way])
+            continue;
+        bl_buffer_printf(out, "%-12s", bl_card_names[way]);
+        for (size_t i = 0; i < shown; i++) {
+            bl_buffer_text(out, i ? ", " : "");
+            bl_text_append_masked(out, *tally->entry[i].key ? tally->entry[i].key : "not given");
+            bl_buffer_printf(out, " %.2f %%", 100 * (double)tally->entry[i].steps / all);
+        }
+        if (others.rows)
+            bl_buffer_printf(out, "%s%s %.2f %%", shown ? ", " : "",
+                             values < 0 ? "others" : bl_text_plural(a, values, "other"),
+                             100 * (double)others.steps / all);
+        bl_buffer_text(out, shown || others.rows ? " of the steps\n" : "none\n");
+    }
+}
+
+/* --- statistics --------------------------------------------------------------------------------------------------- */
+
+/* Appends "            mean [0.485, 0.456, 0.406]", which can be copied into a program. Many channels get a range. */
+static void statistics_append_line(const struct bl_field_statistics *field, const char *name, size_t offset,
+                                   struct bl_buffer *out)
+{
+    double low = NAN, high = NAN;
+    bl_buffer_printf(out, "            %-4s ", name);
+    for (int64_t c = 0; c < field->channels; c++) {
+        const struct bl_channel_numbers numbers = bl_channel_numbers(field, c);
+        const double number = *(const double *)(const void *)((const char *)&numbers + offset);
+        low = fmin(low, number); /* fmin ignores NAN */
+        high = fmax(high, number);
+        if (field->channels <= CHANNELS_SHOWN)
+            bl_buffer_printf(out, "%s%.6g", c ? ", " : "[", number);
+    }
+    if (field->channels <= CHANNELS_SHOWN)
+        bl_buffer_text(out, "]\n");
+    else
+        bl_buffer_printf(out, "%.6g to %.6g (--json has each channel)\n", low, high);
+}
+
+static void statistics_format_field(const struct bl_field_statistics *field, const char *name, struct bl_buffer *out)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } line[] = {{"mean", offsetof(struct bl_channel_numbers, mean)},
+                {"std", offsetof(struct bl_channel_numbers, std)},
+                {"min", offsetof(struct bl_channel_numbers, least)},
+                {"max", offsetof(struct bl_channel_numbers, most)}};
+    int64_t values = 0, not_finite = 0;
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE];
+    for (int64_t c = 0; c < field->channels; c++) {
+        values += field->channel[c].count;
+        not_finite += field->channel[c].not_finite;
+    }
+    bl_buffer_printf(out, "            %s, %s", name, field->of);
+    if (field->scale > 1)
+        bl_buffer_printf(out, " divided by %g", field->scale);
+    bl_buffer_printf(out, ": %s in %s", bl_text_plural(a, values, "value"),
+                     bl_text_plural(b, field->channels, "channel"));
+    if (not_finite)
+        bl_buffer_printf(out, ", and %s that are not finite and do not count", bl_text_count(a, not_finite));
+    bl_buffer_byte(out, '\n');
+    for (size_t l = 0; l < sizeof line / sizeof *line; l++)
+        statistics_append_line(field, line[l].name, line[l].offset, out);
+}
+
+/* Appends what was read, and the numbers of each field. */
+static void info_format_statistics(const struct informing *i, struct bl_buffer *out)
+{
+    const struct bl_statistics *s = &i->numbers;
+    const struct bl_field *field = i->info.manifest.format.fields.field;
+    char a[BL_PLURAL_SIZE], b[BL_PLURAL_SIZE], c[BL_PLURAL_SIZE];
+    bl_buffer_printf(out, "statistics  %s of %s, ", bl_text_count(a, s->blocks),
+                     bl_text_plural(b, s->all_blocks, "block"));
+    bl_buffer_printf(out, "with %s of %s without padding", bl_text_plural(a, s->steps, "step"),
+                     bl_text_plural(c, s->sequences, "sequence"));
+    if (s->failed)
+        bl_buffer_printf(out, "; %s while packing", bl_text_plural(a, s->failed, "sequence failed|sequences failed"));
+    for (int f = 0; f < s->left; f++)
+        bl_buffer_printf(out, "%s%s", f ? ", " : "; not of ", field[s->left_out[f]].name);
+    bl_buffer_byte(out, '\n');
+    for (int f = 0; f < s->fields; f++)
+        statistics_format_field(&s->field[f], field[s->field[f].field].name, out);
+}
+
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Appends the description of the dataset in dir to text. Sets i->info. */
+/* Reads the rows of the tables for the card. For people, it shows only what columns say, so tables without such columns
+ * are not read again. */
+static int info_read_card(struct informing *i, const char *dir, struct bl_error *e)
+{
+    struct bl_sequences rows;
+    BL_TRY(bl_report_open_rows(dir, &i->info.manifest, &rows, e));
+    int code = i->json || bl_card_has_columns(&rows) ? bl_card_read(&i->card, &rows, &i->info.manifest, e) : BL_OK;
+    bl_sequences_close(&rows);
+    return code;
+}
+
+/* Appends the JSON. bload pack --json and others add "run"; bload info has no run of its own. */
+static int info_format_json(const struct informing *i, struct bl_buffer *text, struct bl_error *e)
+{
+    struct json_t *run = NULL, *more = json_object();
+    if (i->times) {
+        int code = bl_run_times_json(i->times, &run, e);
+        if (code) {
+            json_decref(more);
+            return code;
+        }
+        bl_jansson_set(&run, "totals", bl_totals_json(i->totals)); /* the manifest does not have them */
+    }
+    bl_jansson_set(&more, "card", bl_card_json(&i->card));
+    if (i->statistics)
+        bl_jansson_set(&more, "statistics", bl_statistics_json(&i->numbers, &i->info.manifest.format));
+    if (run)
+        bl_jansson_set(&more, "run", run);
+    return bl_info_json(&i->info, more, text, e);
+}
+
+/* Appends the description of the dataset in dir to text. Sets i->info and i->card. */
 static int info_format(struct informing *i, const char *dir, struct bl_buffer *text, struct bl_error *e)
 {
     struct bl_error why = {0};
     int code = bl_info_read(&i->info, dir, &why);
     if (code) /* a directory without a dataset is a failure, not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
-    /* bload pack --json and others add "run"; bload info has no run of its own. */
-    struct json_t *run = NULL;
-    if (i->json && i->times)
-        code = bl_run_times_json(i->times, &run, e);
-    if (run) /* the totals belong to the run: the manifest does not have them */
-        bl_jansson_set(&run, "totals", bl_totals_json(i->totals));
-    if (code || i->json)
-        return code ? code : bl_info_json(&i->info, run, text, e);
+    BL_TRY(info_read_card(i, dir, e));
+    if (i->statistics)
+        BL_TRY(bl_statistics_read(&i->numbers, dir, i->sample, i->cancel, e));
+    if (i->json)
+        return info_format_json(i, text, e);
     info_format_plan(&i->info, text);
+    info_format_card(&i->card, text);
+    if (i->statistics)
+        info_format_statistics(i, text);
     info_format_fields(&i->info, text);
     info_format_files(&i->info, text);
     info_format_faults(&i->info, text);
@@ -348,7 +518,7 @@ int bl_cmd_append_info(const char *dir, struct bl_buffer *out, struct bl_error *
 {
     struct informing i = {.json = true};
     int code = info_format(&i, dir, out, e);
-    bl_info_free(&i.info);
+    info_free(&i);
     return code;
 }
 
@@ -365,7 +535,7 @@ int bl_cmd_write_info(const char *dir, const struct bl_run_times *times, const s
     else if (!code)
         code = info_format(&i, dir, &text, e);
     free(manifest);
-    bl_info_free(&i.info);
+    info_free(&i);
     return bl_cmd_answer(NULL, &text, false, code, e);
 }
 
@@ -380,10 +550,11 @@ int bl_cmd_info(int argc, char **argv)
             "\n"
             "Shows the plan and its padding, what the plans of epochs repeat, the fields, the shards, skipped, failed\n"
             "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
-            "the shards. For an export, shows its format, its dataset and its sizes.",
-        .usual = "json h help",
+            "the shards, except with --statistics. For an export, shows its format, its dataset and its sizes.",
+        .usual = "json statistics sample h help",
         .examples = "dataset\n"
-                    "--json dataset",
+                    "--json dataset\n"
+                    "--statistics --sample all dataset",
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
@@ -391,13 +562,21 @@ int bl_cmd_info(int argc, char **argv)
     const char *dir;
     if (code || cmd.common.help)
         goto out;
-    code = bl_cmd_directory(&cmd, &dir);
+    code = bl_options_check(&cmd.options, &cmd.error);
+    if (!code)
+        code = bl_cmd_directory(&cmd, &dir);
     if (!code)
         code = bl_cmd_export_info(dir, i.json, &text, &cmd.error);
+    if (!code && text.size && i.statistics)
+        code = bl_error_set(&cmd.error, BL_EUSAGE,
+                            "--statistics reads a dataset, and %s is an export: name its dataset", dir);
+    i.cancel = &cmd.cancel;
+    if (!code && i.statistics)
+        bl_signals_install(&cmd.cancel);
     if (!code && !text.size) /* not an export */
         code = info_format(&i, dir, &text, &cmd.error);
     code = bl_cmd_answer(NULL, &text, !i.json, code, &cmd.error);
 out:
-    bl_info_free(&i.info);
+    info_free(&i);
     return bl_cmd_end(&cmd, code, false);
 }

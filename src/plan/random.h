@@ -12,23 +12,24 @@
 
 /* The numbers are part of every plan, so a stream never changes its number. */
 enum bl_stream {
-    BL_STREAM_IDS = 1,      /* which of several equal lengths goes where */
-    BL_STREAM_BLOCK = 2,    /* the order of the blocks */
-    BL_STREAM_INSIDE = 3,   /* the order inside each block */
-    BL_STREAM_CLIP = 4,     /* where a clip starts */
-    BL_STREAM_FILL = 5,     /* the next sequence of a block */
-    BL_STREAM_STEP = 6,     /* the order of the steps */
-    BL_STREAM_DRAW = 7,     /* which sequences share a block */
-    BL_STREAM_SWAP = 8,     /* which sequences change places */
-    BL_STREAM_ORDER = 9,    /* the order of the blocks, after their number was adapted to the ranks */
-    BL_STREAM_POOL = 10,    /* seeds of the pools that blocks are drawn from */
-    BL_STREAM_LOAD = 11,    /* the search under several maxima */
-    BL_STREAM_TRADE = 12,   /* which sequences change places under several maxima */
-    BL_STREAM_BLEND = 13,   /* the order of the batches of several sources, and of the blocks in them */
-    BL_STREAM_MIXTURE = 14, /* the order in which the sequences of a source are taken */
-    BL_STREAM_OTHER = 15,   /* seeds of other plans, where one has the partition of an earlier one */
-    BL_STREAM_LEVEL = 20,   /* exchanges between blocks that level their costs */
-    BL_STREAM_MIX = 21,     /* waits that a plan is compared with */
+    BL_STREAM_IDS = 1,         /* which of several equal lengths goes where */
+    BL_STREAM_BLOCK = 2,       /* the order of the blocks */
+    BL_STREAM_INSIDE = 3,      /* the order inside each block */
+    BL_STREAM_CLIP = 4,        /* where a clip starts */
+    BL_STREAM_FILL = 5,        /* the next sequence of a block */
+    BL_STREAM_STEP = 6,        /* the order of the steps */
+    BL_STREAM_DRAW = 7,        /* which sequences share a block */
+    BL_STREAM_SWAP = 8,        /* which sequences change places */
+    BL_STREAM_ORDER = 9,       /* the order of the blocks, after their number was adapted to the ranks */
+    BL_STREAM_POOL = 10,       /* seeds of the pools that blocks are drawn from */
+    BL_STREAM_LOAD = 11,       /* the search under several maxima */
+    BL_STREAM_TRADE = 12,      /* which sequences change places under several maxima */
+    BL_STREAM_BLEND = 13,      /* the order of the batches of several sources, and of the blocks in them */
+    BL_STREAM_MIXTURE = 14,    /* the order in which the sequences of a source are taken */
+    BL_STREAM_OTHER = 15,      /* seeds of other plans, where one has the partition of an earlier one */
+    BL_STREAM_STATISTICS = 16, /* which blocks statistics are made of */
+    BL_STREAM_LEVEL = 20,      /* exchanges between blocks that level their costs */
+    BL_STREAM_MIX = 21,        /* waits that a plan is compared with */
 };
 
 struct bl_random {

@@ -8,9 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "kind/kinds.h"
@@ -20,87 +18,6 @@
 #include "store/manifest.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
-
-/* --- tallies ------------------------------------------------------------------------------------------------------ */
-
-/* Counts a row under this key. *entry: the entry of the key, or the common entry of all keys beyond BL_TALLY_KEYS;
- * valid until the next call, as the array may move. */
-int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e)
-{
-    uint64_t hash = XXH3_64bits(key, strlen(key));
-    struct bl_hash_probe probe = bl_hash_begin(&tally->hash, hash);
-    *entry = NULL;
-    for (size_t at; !*entry && bl_hash_next(&tally->hash, &probe, &at);) {
-        if (strcmp(tally->entry[at].key, key) == 0)
-            *entry = &tally->entry[at];
-    }
-    /* The limit bounds the memory: a dataset may have a million folders. */
-    if (!*entry && tally->count == BL_TALLY_KEYS)
-        *entry = &tally->rest;
-    if (*entry) {
-        (*entry)->rows++;
-        return BL_OK;
-    }
-    int code = BL_ARRAY_RESERVE(tally->entry, tally->capacity, tally->count + 1, e);
-    if (!code)
-        code = bl_hash_add(&tally->hash, hash, tally->count, e);
-    if (code)
-        return code;
-    *entry = &tally->entry[tally->count++];
-    **entry = (struct bl_tally_entry){.key = strdup(key), .rows = 1};
-    return (*entry)->key ? BL_OK : bl_error_memory(e);
-}
-
-int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, struct bl_error *e)
-{
-    if (entry->examples == BL_TALLY_EXAMPLES)
-        return BL_OK;
-    char *copy = strdup(example);
-    if (!copy)
-        return bl_error_memory(e);
-    entry->example[entry->examples++] = copy;
-    return BL_OK;
-}
-
-/* Orders entries by steps, then by rows, the largest first, and equal ones by key, so that the page is always the
- * same. */
-static int tally_compare_entries(const void *a, const void *b)
-{
-    /* Steps come first, as a place with many steps matters more than one with many rows. */
-    const struct bl_tally_entry *x = a, *y = b;
-    if (x->steps != y->steps)
-        return x->steps < y->steps ? 1 : -1;
-    if (x->rows != y->rows)
-        return x->rows < y->rows ? 1 : -1;
-    return strcmp(x->key, y->key);
-}
-
-void bl_tally_sort(struct bl_tally *tally)
-{
-    /* The positions in the hash table are wrong after sorting, and nothing is added any more. */
-    bl_hash_free(&tally->hash);
-    if (tally->count)
-        qsort(tally->entry, tally->count, sizeof *tally->entry, tally_compare_entries);
-}
-
-static void tally_free_examples(struct bl_tally_entry *entry)
-{
-    for (int i = 0; i < entry->examples; i++)
-        free(entry->example[i]);
-}
-
-void bl_tally_free(struct bl_tally *tally)
-{
-    for (size_t i = 0; i < tally->count; i++) {
-        tally_free_examples(&tally->entry[i]);
-        free(tally->entry[i].key);
-    }
-    /* The common entry has examples and no key. */
-    tally_free_examples(&tally->rest);
-    free(tally->entry);
-    bl_hash_free(&tally->hash);
-    *tally = (struct bl_tally){0};
-}
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
@@ -196,14 +113,9 @@ static int rows_add_place(struct bl_tally *tally, const char *key, const struct 
  * counts under its id. */
 static int rows_add_source(struct rows_reading *r, const struct bl_row *row, int64_t bytes, struct bl_error *e)
 {
-    const char *path = *row->path ? row->path : row->id, *slash = strrchr(path, '/');
-    struct bl_member member;
+    const char *path = *row->path ? row->path : row->id;
     bl_buffer_clear(&r->key);
-    /* "/a.mp4" lies in "/", which keeps its slash. */
-    if (bl_member_parse(path, &member))
-        bl_buffer_append(&r->key, path, member.tar);
-    else
-        bl_buffer_append(&r->key, slash ? path : ".", slash ? (size_t)(slash - path) + (slash == path) : 1);
+    bl_tally_append_folder(path, &r->key);
     int code = bl_buffer_check(&r->key, e);
     if (!code)
         code = rows_add_place(&r->report->folders, r->key.data, row, bytes, e);
@@ -264,7 +176,10 @@ static int report_read_rows(struct bl_report *report, const struct bl_sequences 
         code = bl_row_reader_read(table, i, &r.text, e);
         if (!code)
             code = rows_count_row(&r, &r.text.row, e);
+        if (!code)
+            code = bl_card_add(&report->card, &r.text, bl_card_source(&report->info.manifest, i), e);
     }
+    bl_card_finish(&report->card);
     bl_tally_sort(&report->reasons);
     bl_tally_sort(&report->folders);
     bl_tally_sort(&report->sources);
@@ -348,6 +263,7 @@ void bl_report_free(struct bl_report *report)
     bl_tally_free(&report->folders);
     bl_tally_free(&report->sources);
     bl_tally_free(&report->made);
+    bl_card_free(&report->card);
     *report = (struct bl_report){0};
 }
 
@@ -450,17 +366,13 @@ static int report_compare(struct bl_report *r, const struct bl_sequences *t, str
 
 /* --- all together ----------------------------------------------------------------------------------------------- */
 
-/* Opens the table of sequences: the file itself, the table of the dataset, or the tables of the sources of a view. */
-static int report_open_rows(const struct bl_report *r, struct bl_sequences *table, struct bl_error *e)
+int bl_report_open_rows(const char *dir, const struct bl_manifest *m, struct bl_sequences *table, struct bl_error *e)
 {
-    const struct bl_manifest *m = &r->info.manifest;
     const struct bl_sequences_columns columns = {.may_repeat = true};
-    if (r->is_table)
-        return bl_sequences_open(table, &r->path, 1, false, e);
     if (!bl_manifest_is_view(m))
-        return bl_sequences_open_dataset(table, r->path, NULL, e);
+        return bl_sequences_open_dataset(table, dir, NULL, e);
     /* The tables of a view's sources are read as one table. */
-    char **path = bl_view_source_tables(m, r->path);
+    char **path = bl_view_source_tables(m, dir);
     int code = path ? bl_sequences_open_columns(table, (const char *const *)path, (int)m->sources, &columns, e)
                     : bl_error_memory(e);
     bl_path_free_all(path, m->sources);
@@ -506,7 +418,8 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
     struct bl_sequences table = {0};
     *report = (struct bl_report){.path = path, .is_table = is_table};
     BL_TRY(is_table ? BL_OK : bl_info_read(&report->info, path, e));
-    BL_TRY(report_open_rows(report, &table, e));
+    BL_TRY(is_table ? bl_sequences_open(&table, &path, 1, false, e)
+                    : bl_report_open_rows(path, &report->info.manifest, &table, e));
     report->rows = (int64_t)table.count;
     report->empty = table.empty;
     memcpy(report->by_status, table.by_status, sizeof report->by_status);

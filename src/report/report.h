@@ -8,41 +8,11 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "kind/kind.h"
+#include "report/card.h"
+#include "report/tally.h"
 #include "run/plan.h"
 #include "store/info.h"
 #include "store/sequences.h"
-
-/* --- tallies ------------------------------------------------------------------------------------------------------ */
-
-/* Rows of a table by a text: how many have it, their steps and bytes, and the first examples. Memory is bounded: beyond
- * BL_TALLY_KEYS texts, further ones are counted together. */
-
-enum { BL_TALLY_KEYS = 65536, BL_TALLY_EXAMPLES = 3 };
-
-struct bl_tally_entry {
-    char *key;
-    int64_t rows, steps, bytes;
-    char *example[BL_TALLY_EXAMPLES];
-    int examples;
-};
-
-/* Begin with {0}, end with bl_tally_free. */
-struct bl_tally {
-    struct bl_hash hash;
-    struct bl_tally_entry *entry; /* [count] */
-    size_t count, capacity;
-    struct bl_tally_entry rest; /* rows of all texts that have no entry */
-};
-
-/* Counts a row under a text. *entry: where, to count more of it; it is valid until the next call. */
-int bl_tally_add(struct bl_tally *tally, const char *key, struct bl_tally_entry **entry, struct bl_error *e);
-
-/* Adds an example, if there is still room. */
-int bl_tally_add_example(struct bl_tally_entry *entry, const char *example, struct bl_error *e);
-
-/* Puts the entries in order: most steps first, then most rows, then by text. No row can be added any more. */
-void bl_tally_sort(struct bl_tally *tally);
-void bl_tally_free(struct bl_tally *tally);
 
 /* --- table of ranks ----------------------------------------------------------------------------------------------- */
 
@@ -78,6 +48,12 @@ void bl_rank_table_add(struct bl_rank_table *ranks, int64_t sequences, int64_t s
 /* Returns how much more the most expensive rank of a step costs than the mean of the ranks: 0.02 is 2 %. */
 double bl_rank_table_imbalance(const struct bl_rank_table *ranks);
 
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* Opens the table of a dataset, or the tables of the sources of a view as one table. Rows can be read. */
+int bl_report_open_rows(const char *dir, const struct bl_manifest *manifest, struct bl_sequences *table,
+                        struct bl_error *e);
+
 /* --- reports ------------------------------------------------------------------------------------------------------ */
 
 /* What `bload report` shows, gathered from the manifest, the tables and the index; of the shards only blocks that are
@@ -102,6 +78,7 @@ struct bl_report {
     struct bl_tally reasons;           /* status, tab, reason with "N" for numbers */
     struct bl_tally folders, sources;  /* rows by folder, and by file */
     struct bl_tally made;              /* ok rows by kind, tab, sampling, tab, decoder */
+    struct bl_card card;               /* ok rows by label, language, and so on */
     int64_t sheets;                    /* blocks to draw; of a table none */
     struct bl_error damage;            /* the first that drawing them found; code 0: none */
 };

@@ -191,7 +191,7 @@ int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e)
     return code;
 }
 
-int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e)
+int bl_info_json(const struct bl_info *info, struct json_t *more, struct bl_buffer *out, struct bl_error *e)
 {
     const struct bl_epochs_pair_repeat *repeat = &info->pair_repeat;
     bool any = repeat->highest.pairs > 0; /* there are pairs to compare */
@@ -222,7 +222,10 @@ int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffe
     bl_jansson_set(&object, "lengths", bars);
     bl_jansson_set(&object, "fault_count", json_integer(info->fault_count));
     bl_jansson_set(&object, "faults", faults);
-    if (run)
-        bl_jansson_set(&object, "run", run);
+    if (object && (!more || json_object_update(object, more))) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(more);
     return bl_jansson_append(object, out, e);
 }

@@ -85,10 +85,10 @@ struct bl_info {
 int bl_info_read(struct bl_info *info, const char *dir, struct bl_error *e);
 void bl_info_free(struct bl_info *info);
 
-/* Appends the summary as JSON: the manifest, and the members of struct bl_info by their names. run: the value of a last
- * member "run", which this function frees, also on error; NULL: no such member. */
+/* Appends the summary as JSON: the manifest, the members of struct bl_info by their names, and then those of the object
+ * `more`, which this function frees, also on error; NULL: memory ran out. */
 struct json_t;
-int bl_info_json(const struct bl_info *info, struct json_t *run, struct bl_buffer *out, struct bl_error *e);
+int bl_info_json(const struct bl_info *info, struct json_t *more, struct bl_buffer *out, struct bl_error *e);
 
 /* Returns true if some sequences were cut into pieces, all of which are in blocks. */
 bool bl_info_is_split(const struct bl_info *info);
