@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "kind/kind.h"
 #include "kind/kinds.h"
+#include "show/html.h"
 #include "store/plan_info.h"
 
 const char *const bl_card_names[BL_CARD_WAYS] = {"sources", "labels", "languages", "codecs", "resolutions", "rates"};
@@ -296,4 +298,57 @@ struct json_t *bl_card_json(const struct bl_card *card)
         bl_jansson_set(&object, bl_card_names[way],
                        card->by[way] ? card_way_json(card, (enum bl_card_by)way) : json_null());
     return object;
+}
+
+/* --- page --------------------------------------------------------------------------------------------------------- */
+
+/* Appends the numbers that end a row. Hours are those of the sequences whose hours are known. */
+static void card_append_numbers(const struct bl_tally_entry *entry, const struct bl_tally_entry *all,
+                                struct bl_buffer *out)
+{
+    bl_page_number(out, entry->rows);
+    bl_page_number(out, entry->steps);
+    bl_page_number_text(out, "%.2f %%", all->steps ? 100 * (double)entry->steps / (double)all->steps : 0);
+    bl_page_number_text(out, entry->timed ? "%.3f" : "-", entry->hours);
+    bl_buffer_text(out, "</tr>\n");
+}
+
+/* Appends the table of one way, the common values first; the last row has all others. */
+static void card_append_way(const struct bl_card *card, enum bl_card_by way, struct bl_buffer *out)
+{
+    const struct bl_tally *tally = &card->count[way];
+    size_t shown = tally->count < BL_CARD_SHOWN ? tally->count : BL_CARD_SHOWN;
+    char caption[96], head[96], a[BL_PLURAL_SIZE];
+    int64_t values;
+    struct bl_tally_entry others = bl_card_others(tally, shown, &values);
+    snprintf(caption, sizeof caption, "%c%s by %s", bl_card_names[way][0] - 'a' + 'A', bl_card_names[way] + 1,
+             card->by[way]);
+    snprintf(head, sizeof head, "%s|#sequences|#steps|#of the steps|#hours", card->by[way]);
+    bl_page_begin_table(out, caption, head);
+    for (size_t i = 0; i < shown; i++) {
+        bl_buffer_text(out, "<tr><th scope=\"row\" class=\"w\">");
+        bl_xml_append_name(out, *tally->entry[i].key ? tally->entry[i].key : "not given");
+        bl_buffer_text(out, "</th>");
+        card_append_numbers(&tally->entry[i], &card->all, out);
+    }
+    if (others.rows) {
+        bl_buffer_printf(out, "<tr><th scope=\"row\">%s</th>",
+                         values < 0 ? "others" : bl_text_plural(a, values, "other"));
+        card_append_numbers(&others, &card->all, out);
+    }
+    bl_page_end_table(out);
+}
+
+void bl_card_append_page(const struct bl_card *card, struct bl_buffer *out)
+{
+    bool any = false;
+    for (int way = 0; way < BL_CARD_WAYS; way++)
+        any |= card->by[way] != NULL;
+    if (!any)
+        return;
+    bl_buffer_text(out, "<h2>For a data card</h2>\n<p>Usable sequences, those values with most steps first.</p>\n");
+    for (int way = 0; way < BL_CARD_WAYS; way++) {
+        if (card->by[way])
+            card_append_way(card, (enum bl_card_by)way, out);
+    }
 }

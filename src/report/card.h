@@ -68,6 +68,9 @@ struct bl_tally_entry bl_card_others(const struct bl_tally *tally, size_t shown,
 struct json_t;
 struct json_t *bl_card_json(const struct bl_card *card);
 
+/* Appends a section with a table for each way that is known. */
+void bl_card_append_page(const struct bl_card *card, struct bl_buffer *out);
+
 /* Returns the hours of an ok row, by the rate of its kind, its column fps or its duration; 0: not known. */
 double bl_card_hours(const struct bl_row_reader *text);
 

@@ -503,6 +503,7 @@ static void contents_append_attributes(const struct bl_report *r, struct bl_buff
 static void contents_append_lengths(const struct bl_info *info, struct bl_buffer *out)
 {
     struct bl_chart_bar bar[BL_INFO_BARS] = {0};
+    char many[BL_PLURAL_SIZE];
     /* The last bar may end behind the longest sequence. */
     for (int i = 0; i < info->bars; i++) {
         char from[32], to[32];
@@ -514,8 +515,13 @@ static void contents_append_lengths(const struct bl_info *info, struct bl_buffer
         bar[i].value[0] = info->bar[i];
     }
     bl_buffer_text(out, "<h2>Lengths</h2>\n<p>Sequences by their number of steps.</p>\n");
-    if (info->bars)
-        chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
+    if (!info->bars)
+        return;
+    bl_page_begin_facts(out, "Percentiles");
+    for (int q = 0; q < BL_QUANTILES; q++)
+        bl_page_fact(out, bl_quantile_names[q], "%s", bl_text_plural(many, info->quantile[q], "step"));
+    bl_page_end_table(out);
+    chart_append(out, "lengths", "Lengths", "Sequences by their number of steps", bar, info->bars);
 }
 
 /* Appends the facts, fields, attributes and lengths. info->hours is 0 for kinds without a rate. */
@@ -655,6 +661,7 @@ int bl_report_format(struct bl_report *report, const struct bl_cancel *cancel, s
     page_plan(report, out);
     BL_TRY(page_blocks(report, cancel, out, e));
     page_sources(report, out);
+    bl_card_append_page(&report->card, out);
     page_origin(report, out);
     bl_page_end(out);
     return bl_buffer_check(out, e);

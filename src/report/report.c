@@ -428,6 +428,8 @@ int bl_report_read(struct bl_report *report, const char *path, bool is_table, st
     if (!code && table.steps && !bl_manifest_is_view(&report->info.manifest))
         code = report_compare(report, &table, e);
     if (!code && report->is_table)
+        code = bl_quantiles(table.length, table.count, report->info.quantile, e);
+    if (!code && report->is_table)
         report_describe_table(report, &table);
     else if (!code)
         code = report_fill_of_index(report, table.length, e);
