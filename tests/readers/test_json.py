@@ -60,6 +60,8 @@ info        0 finish d --json --skipped-ok
 status      0 status d --json
 epochs      0 plan --dataset d --epochs 2 --json
 info        0 info d --json
+info        3 pack arrays -T 40 --attributes class.csv -o classes --json
+info        0 info classes --statistics --sample 1 --json
 verify      0 verify d --json
 find        0 find d 0.npy --json
 find        0 find d --epoch 1 --step 0 --world-size 2 --json
@@ -121,6 +123,8 @@ class Json(tool.Tool):
             scores.append(f"{i}.npy,{i % 7}")
         tool.write(os.path.join(cls.directory, "arrays/broken.npy"), "no array")
         tool.write(os.path.join(cls.directory, "score.csv"), "id,score\n" + "\n".join(scores) + "\nbroken.npy,1\n")
+        classes = [f"{i}.npy,{'dog' if i % 3 else 'cat'},en,{320 + i},240,25,h264" for i in range(30)]
+        tool.write(os.path.join(cls.directory, "class.csv"), "id,label,language,width,height,fps,codec\n" + "\n".join(classes) + "\n")
         tool.write(os.path.join(cls.directory, "texts.jsonl"), "".join(json.dumps({"text": "word " * n}) + "\n" for n in range(1, 40)))
 
     def check(self, name, value, what):
