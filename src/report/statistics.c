@@ -19,9 +19,10 @@
 
 /* --- moments ------------------------------------------------------------------------------------------------------ */
 
-/* Adds the values of a slice in which all moments are 0 before. mean[c] and m2[c] are set. */
-static void slice_sum(struct bl_moments *slice, int64_t channels, enum bl_dtype dtype, const uint8_t *data,
-                      int64_t values)
+/* Sets count, least, most and the mean of each channel of a slice, whose moments are 0 before. Values are less the first
+ * value of the channel: so a large mean costs no digits, however small the slices are. */
+static void slice_sum(struct bl_moments *slice, struct bl_moments *all, int64_t channels, enum bl_dtype dtype,
+                      const uint8_t *data, int64_t values)
 {
     const size_t size = bl_dtype_size(dtype);
     for (int64_t i = 0; i < values; i += channels) {
@@ -32,24 +33,30 @@ static void slice_sum(struct bl_moments *slice, int64_t channels, enum bl_dtype 
                 m->not_finite++;
                 continue;
             }
+            if (!m->count && !all[c].count)
+                all[c].first = value;
             m->least = !m->count || value < m->least ? value : m->least;
             m->most = !m->count || value > m->most ? value : m->most;
             m->count++;
-            m->mean += value;
+            m->mean += value - all[c].first;
         }
     }
-    for (int64_t c = 0; c < channels; c++)
+    for (int64_t c = 0; c < channels; c++) {
+        slice[c].first = all[c].first;
         slice[c].mean = slice[c].count ? slice[c].mean / (double)slice[c].count : 0;
+    }
 }
 
+/* Sets m2 of each channel of a slice. */
 static void slice_square(struct bl_moments *slice, int64_t channels, enum bl_dtype dtype, const uint8_t *data,
                          int64_t values)
 {
     const size_t size = bl_dtype_size(dtype);
     for (int64_t i = 0; i < values; i += channels) {
         for (int64_t c = 0; c < channels; c++, data += size) {
-            double off = (dtype == BL_U8 ? *data : bl_element_number(dtype, data)) - slice[c].mean;
-            slice[c].m2 += isfinite(off) ? off * off : 0;
+            double value = dtype == BL_U8 ? *data : bl_element_number(dtype, data);
+            double off = value - slice[c].first - slice[c].mean;
+            slice[c].m2 += isfinite(value) ? off * off : 0;
         }
     }
 }
@@ -77,7 +84,7 @@ void bl_moments_add(struct bl_moments *moments, int64_t channels, enum bl_dtype 
         int64_t n = values - at < most ? values - at : most;
         const uint8_t *slice = data + (size_t)at * bl_dtype_size(dtype);
         memset(scratch, 0, (size_t)channels * sizeof *scratch);
-        slice_sum(scratch, channels, dtype, slice, n);
+        slice_sum(scratch, moments, channels, dtype, slice, n);
         slice_square(scratch, channels, dtype, slice, n);
         for (int64_t c = 0; c < channels; c++)
             moments_merge(&moments[c], &scratch[c]);
@@ -89,7 +96,7 @@ struct bl_channel_numbers bl_channel_numbers(const struct bl_field_statistics *f
     const struct bl_moments *m = &field->channel[channel];
     if (!m->count)
         return (struct bl_channel_numbers){NAN, NAN, NAN, NAN};
-    return (struct bl_channel_numbers){.mean = m->mean / field->scale,
+    return (struct bl_channel_numbers){.mean = (m->first + m->mean) / field->scale,
                                        .std = sqrt(m->m2 / (double)m->count) / field->scale,
                                        .least = m->least / field->scale,
                                        .most = m->most / field->scale};

@@ -14,7 +14,8 @@
 struct bl_moments {
     int64_t count;
     int64_t not_finite; /* NaN and infinite values, which do not count */
-    double mean, m2;    /* m2: sum of the squared differences from the mean */
+    double first;       /* the first value, from which the mean is counted */
+    double mean, m2;    /* mean: less first; m2: sum of the squared differences from the mean */
     double least, most;
 };
 
