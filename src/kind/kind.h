@@ -188,6 +188,10 @@ struct bl_kind_lists {
 
     bool channels; /* a column "channel" says which channels of a file a line takes */
 
+    /* Files that make the folder in which they lie a list: of a folder with the first one. The list is the second one
+     * if that exists, too, otherwise the first. NULL: no folder is a list. */
+    const char *folder[2];
+
     bl_list_values *values; /* of a manifest's line, that become further columns. NULL: there are no manifests */
 };
 

@@ -50,6 +50,12 @@ bool bl_list_has_name(const char *path)
     return bl_path_has_extension(path, extensions);
 }
 
+bool bl_list_is_kaldi(const char *path)
+{
+    const char *name = bl_path_name(path);
+    return strcmp(name, "wav.scp") == 0 || strcmp(name, "segments") == 0;
+}
+
 void bl_list_path_free(struct bl_list_path *path)
 {
     bl_buffer_free(&path->path);
@@ -92,7 +98,7 @@ int bl_list_names_of_clip(const struct bl_chunk *chunk, const struct bl_line *li
         code = take(sink, id, NULL, NULL, e);
         goto out;
     }
-    code = bl_list_path_set(&path, chunk, clip.path, true, e);
+    code = bl_list_path_set(&path, chunk, clip.path, !bl_list_is_kaldi(chunk->input->name), e);
     if (!code)
         code = take(sink, id, path.path.data, path.open_path.data, e);
 out:
@@ -277,7 +283,7 @@ static int list_fill_clip(struct bl_list_counter *c, const struct bl_chunk *chun
     bl_buffer_text(&c->seek, "");
     row->id = *c->clip.path ? c->clip.id.data : NULL;
     if (!code) {
-        code = bl_list_path_set(&c->path, chunk, c->clip.path, true, e);
+        code = bl_list_path_set(&c->path, chunk, c->clip.path, !bl_list_is_kaldi(chunk->input->name), e);
         row->path = code ? NULL : c->path.path.data;
     }
     if (!code)

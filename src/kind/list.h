@@ -70,6 +70,10 @@ struct bl_counter {
 /* Whether a file of this name is a list of clips: CSV, TSV, JSON lines or a .txt, plain or compressed. */
 bool bl_list_has_name(const char *path);
 
+/* Whether a file of this name is the list of a data folder of Kaldi's: "segments", or "wav.scp". Its lines are clips,
+ * and their relative paths refer to chunk->base, as those of Kaldi's commands do. */
+bool bl_list_is_kaldi(const char *path);
+
 /* The path that a line names: as the table has it, and as open(2) takes it. Start from {0}. */
 struct bl_list_path {
     struct bl_buffer path, open_path;

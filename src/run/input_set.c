@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "kind/audio/kaldi.h"
 #include "kind/input_stat.h"
 #include "run/state_files.h"
 #include "scan/extend.h"
@@ -205,6 +206,31 @@ int bl_identity_contents(const struct bl_input_set *inputs, struct bl_buffer *ou
     return code ? code : bl_buffer_check(out, e);
 }
 
+/* Adds the other files of a folder of Kaldi's. shown, path: those of its list. */
+static int identity_add_kaldi(const char *shown, const char *path, struct bl_buffer *out, struct bl_error *e)
+{
+    int code = BL_OK;
+    for (int f = 0; bl_kaldi_file[f] && !code; f++) {
+        bool exists = false;
+        struct bl_buffer name = {0};
+        if (strcmp(bl_kaldi_file[f], bl_path_name(shown)) == 0)
+            continue;
+        char *beside = bl_kaldi_beside(path, bl_kaldi_file[f]), *named = bl_kaldi_beside(shown, bl_kaldi_file[f]);
+        bl_buffer_text(&name, "list ");
+        if (named)
+            bl_text_escape(&name, named, strlen(named));
+        code = beside && named ? bl_buffer_check(&name, e) : bl_error_memory(e);
+        if (!code)
+            code = bl_fs_exists(beside, &exists, e);
+        if (!code && exists)
+            code = bl_identity_file(name.data, beside, out, e);
+        bl_buffer_free(&name);
+        free(beside);
+        free(named);
+    }
+    return code;
+}
+
 /* The contents of lists are part of the configuration: a line may change while the file's size stays the same. */
 static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffer *out, struct bl_error *e)
 {
@@ -223,6 +249,8 @@ static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffe
             code = bl_fs_exists(path, &exists, e);
         if (!code && exists)
             code = bl_identity_file(name.data, path, out, e);
+        if (!code && bl_list_is_kaldi(file->path))
+            code = identity_add_kaldi(file->path, path, out, e);
         bl_buffer_free(&name);
         free(path);
     }

@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/records.h"
 #include "base/text.h"
+#include "kind/audio/kaldi.h"
 #include "kind/input_stat.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
@@ -589,6 +590,28 @@ static int lines_read(struct reading *r, const struct bl_cancel *cancel, struct 
     return code;
 }
 
+/* --- Kaldi's folders ---------------------------------------------------------------------------------------------- */
+
+/* Adds the columns of a folder of Kaldi's: those of the files that lie beside its list. */
+static int kaldi_add_columns(struct reading *r, struct bl_error *e)
+{
+    static const struct {
+        const char *file, *column;
+    } columns[] = {{"text", "text"}, {"utt2spk", "speaker"}};
+    r->line = 1;
+    r->has_ends = true;
+    int code = columns_agree(r, true, e);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns && !code; c++) {
+        bool exists = false;
+        char *path = bl_kaldi_beside(r->path, columns[c].file);
+        code = path ? bl_fs_exists(path, &exists, e) : bl_error_memory(e);
+        free(path);
+        if (!code && exists)
+            code = clip_add_columns(r, columns[c].column, strlen(columns[c].column), e);
+    }
+    return code;
+}
+
 /* --- lists of a scan ---------------------------------------------------------------------------------------------- */
 
 /* Adds the columns of a list. A list that cannot be read is no error here: the scan reports it as a skipped input,
@@ -603,7 +626,9 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     int code = bl_input_stat(NULL, &input, &unusable, e); /* opening a pipe would wait for its writer */
     if (code || unusable)
         return code;
-    code = bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why) : lines_read(&r, cancel, &why);
+    code = bl_list_is_kaldi(shown)           ? kaldi_add_columns(&r, &why)
+           : bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why)
+                                             : lines_read(&r, cancel, &why);
     /* Such a list would give whole files where clips were meant. */
     if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/records.h"
 #include "base/text.h"
+#include "kind/audio/kaldi.h"
 #include "kind/kind.h"
 
 /* --- lines of a list ---------------------------------------------------------------------------------------------- */
@@ -35,10 +36,11 @@ struct bl_list_lines {
     bool two_paths; /* in the last line */
     struct bl_csv records;
     struct bl_documents *documents;
-    int64_t number;      /* of the last line that was read */
-    struct bl_line line; /* the last one that was given */
-    bool again;          /* it comes once more */
-    size_t *place;       /* [header]: of each column of a table, as bl_clip_columns_place */
+    struct bl_kaldi *kaldi; /* a data folder of Kaldi's */
+    int64_t number;         /* of the last line that was read */
+    struct bl_line line;    /* the last one that was given */
+    bool again;             /* it comes once more */
+    size_t *place;          /* [header]: of each column of a table, as bl_clip_columns_place */
     size_t header;
     struct value *value; /* [BL_CLIP_VALUES + columns->count], or [manifest->count], in text */
     struct bl_buffer text, clip, scratch;
@@ -81,7 +83,7 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
     l->path = path;
     l->is_plain = bl_plain_list_has_name(path);
     l->is_stdin = strcmp(path, "-") == 0;
-    bool are_clips = is_table || l->is_plain || clips->are_clips;
+    bool is_kaldi = bl_list_is_kaldi(path), are_clips = is_table || l->is_plain || is_kaldi || clips->are_clips;
     l->columns = are_clips ? clips : NULL;
     l->manifest = !are_clips && clips->count ? clips : NULL;
     /* Plain manifests without further columns are passed on unchanged and need no values. */
@@ -90,6 +92,8 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
         if (!l->value)
             return bl_error_memory(e);
     }
+    if (is_kaldi)
+        return bl_kaldi_open(&l->kaldi, path, cancel, e);
     if (!is_table)
         return bl_documents_open(&l->documents, path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     code = bl_csv_open(&l->records, path, cancel, e);
@@ -115,6 +119,8 @@ void bl_list_lines_close(struct bl_list_lines *l)
 {
     if (l->documents)
         bl_documents_close(l->documents);
+    if (l->kaldi)
+        bl_kaldi_close(l->kaldi);
     if (l->is_table)
         bl_csv_close(&l->records);
     free(l->place);
@@ -404,13 +410,48 @@ static int lines_next_record(struct bl_list_lines *l, bool *found, struct bl_err
     return lines_format_clip(l, e);
 }
 
+/* Sets a further column of an utterance, which exists if the first pass saw its file in any folder. */
+static int lines_set_further(struct bl_list_lines *l, const char *column, struct bl_kaldi_value value,
+                             struct bl_error *e)
+{
+    size_t place = bl_clip_columns_place(l->columns, &l->clip_path, column, strlen(column));
+    if (place != SIZE_MAX)
+        lines_set_value(l, place, value.text, value.size);
+    else if (value.size)
+        return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"%s\"", column);
+    return BL_OK;
+}
+
+/* Takes the next utterance of a folder of Kaldi's as a clip, or as an unusable line. */
+static int lines_next_utterance(struct bl_list_lines *l, bool *found, struct bl_error *e)
+{
+    struct bl_kaldi_utterance u;
+    int code = bl_kaldi_next(l->kaldi, &u, found, e);
+    if (code || !*found)
+        return code;
+    l->number = u.line;
+    l->line = (struct bl_line){.number = u.line};
+    if (u.reason)
+        return lines_set_reason(l, u.reason, e);
+    lines_clear_values(l);
+    lines_set_value(l, BL_CLIP_PATH, u.path.text, u.path.size);
+    lines_set_value(l, BL_CLIP_START, u.start.text, u.start.size);
+    lines_set_value(l, BL_CLIP_END, u.end.text, u.end.size);
+    lines_set_value(l, BL_CLIP_ID, u.id.text, u.id.size);
+    BL_TRY(lines_set_further(l, "text", u.text, e));
+    BL_TRY(lines_set_further(l, "speaker", u.speaker, e));
+    return lines_format_clip(l, e);
+}
+
 /* Gives the next line, valid until the next call, or the last one again after bl_list_lines_put_back. */
 int bl_list_lines_next(struct bl_list_lines *l, struct bl_line *line, bool *found, struct bl_error *e)
 {
     int code = BL_OK;
     *found = true;
     if (!l->again)
-        code = l->is_table ? lines_next_record(l, found, e) : lines_next_document(l, found, e);
+        code = l->is_table ? lines_next_record(l, found, e)
+               : l->kaldi  ? lines_next_utterance(l, found, e)
+                           : lines_next_document(l, found, e);
     l->again = false;
     *line = l->line;
     return code;
@@ -469,7 +510,7 @@ int bl_field_clips_read(struct bl_clip_list *list, const struct bl_kind *kind, c
                         const struct bl_cancel *cancel, struct bl_error *e)
 {
     struct bl_clip_columns columns = {0};
-    struct bl_list_lines *lines;
+    struct bl_list_lines *lines = NULL;
     struct bl_error why = {0};
     int code = bl_io_check_path(path, e);
     if (!code)

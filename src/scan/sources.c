@@ -226,13 +226,50 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
     return code;
 }
 
+/* Finds the list that a folder means, or a file that was named in it, such as the data folder of Kaldi's around a
+ * wav.scp. *kind: the one of the list. *meant: to be freed, or NULL: the path means itself. */
+static int listing_find_list(struct listing *l, const char *path, const struct bl_kind **kind, char **meant,
+                             struct bl_error *e)
+{
+    *meant = NULL;
+    for (int k = 0; bl_kinds[k] && !*meant; k++) {
+        const struct bl_kind_lists *lists = bl_kinds[k]->scan->lists;
+        if (!lists || !lists->folder[0] || (l->walk.kind && l->walk.kind != bl_kinds[k]))
+            continue;
+        bool named = strcmp(bl_path_name(path), lists->folder[0]) == 0;
+        char *folder = named ? bl_path_parent(path) : strdup(path);
+        int code = folder ? BL_OK : bl_error_memory(e);
+        for (int f = 0; f < 2 && !code && (f == 0 || *meant); f++) {
+            struct stat status;
+            bool there = false;
+            char *list = bl_path_join(strcmp(folder, ".") == 0 && named ? NULL : folder, lists->folder[f]);
+            code = list ? bl_walk_stat(&l->walk, list, &status, &there, e) : bl_error_memory(e);
+            if (!code && there && S_ISREG(status.st_mode)) {
+                free(*meant);
+                *meant = list;
+                *kind = bl_kinds[k];
+            } else {
+                free(list);
+            }
+        }
+        free(folder);
+        BL_TRY(code);
+    }
+    return BL_OK;
+}
+
 /* Adds a file or folder, or the file that its name means. */
 static int listing_add_path(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
 {
     char *meant = NULL;
+    const struct bl_kind *const kind = l->walk.kind, *found = kind;
     int code = l->walk.names ? listing_find_meant(l, path, &meant, e) : BL_OK;
+    if (!code && !meant)
+        code = listing_find_list(l, path, &found, &meant, e);
+    l->walk.kind = found;
     if (!code)
         code = listing_add_named(l, meant ? meant : path, must_exist, e);
+    l->walk.kind = kind;
     free(meant);
     return code;
 }

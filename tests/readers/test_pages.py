@@ -49,6 +49,9 @@ class Pages(Page):
             sound(path, 1 + i, "-f", "lavfi", "-i", f"testsrc2=size=64x48:rate=25:duration={1 + i}", "-c:v", "libx264", "-c:a", "aac")
         manifest = [{"audio_filepath": f"wavs/{i}.wav", "duration": 0.5, "offset": 0.25, "text": "a"} for i in range(3)]
         lines(self.at("train_manifest.json"), *map(json.dumps, manifest))
+        os.makedirs(self.at("data/train"))
+        lines(self.at("data/train/wav.scp"), "a wavs/0.wav")
+        lines(self.at("data/train/text"), "a WORDS")
 
     def make_texts(self):
         write(self.at("tokenizer.json"), small_tokenizer("<|endoftext|>").encode())

@@ -43,14 +43,20 @@ static void audio_columns(const void *config, bool manifests, struct bl_buffer *
         bl_buffer_text(out, "\tstart\tduration\tchannel\ttext");
 }
 
-/* Returns whether a path names a manifest or list. Standard input is a manifest, too. */
+/* Returns whether a path names a manifest or list. Standard input is a manifest, too; the lists of
+ * Kaldi's folders have names of their own. */
 static bool audio_is_list(const char *path)
 {
-    return strcmp(path, "-") == 0 || bl_list_has_name(path);
+    return strcmp(path, "-") == 0 || bl_list_has_name(path) || bl_list_is_kaldi(path);
 }
 
 static const struct bl_kind_lists audio_lists = {
-    .is_list = audio_is_list, .names = bl_entry_names, .channels = true, .values = bl_manifest_values};
+    .is_list = audio_is_list,
+    .names = bl_entry_names,
+    .folder = {"wav.scp", "segments"}, /* of Kaldi's */
+    .channels = true,
+    .values = bl_manifest_values,
+};
 
 static const struct bl_total audio_totals[] = {BL_AUDIO_LEFT_TOTAL, BL_AUDIO_SILENT_TOTAL, {0}};
 
