@@ -43,8 +43,8 @@ static const struct bl_option table[] = {
                      "the member of each sample in a tar that is the sequence, by what follows its key [by kind]",
                      .placeholder = "EXTENSION,..."),
     BL_OPTION_STRING("columns", struct bl_inputs, columns, BL_AFFECTS_LENGTHS,
-                     "new names for columns of lists: path=file_name,label=class", .placeholder = "NAME=COLUMN,...",
-                     .unlisted = true),
+                     "new names for columns of lists: path=file_name,label=class; or path=videos/{id}.mp4",
+                     .placeholder = "NAME=COLUMN,...", .unlisted = true),
     BL_OPTION_TEXTS("exclude", struct bl_inputs, excluded, BL_AFFECTS_NOTHING,
                     "leave out the sequence with this id, all of the file with this id, or all ids that FILE lists, "
                     "one a line; may be given again",

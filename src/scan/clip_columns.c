@@ -70,6 +70,12 @@ int bl_clip_names_check(const char *renames, struct bl_error *e)
                                 "--columns expects 1 to %d pairs NAME=COLUMN with commas between them, such as "
                                 "path=file_name,label=class, not \"%s\"",
                                 BL_CLIP_RENAMES_MAX, renames);
+        if (bl_clip_template_is(pair.column)) {
+            BL_TRY(bl_clip_template_check(pair.column, e));
+            if (!clip_name_is(pair.name, "path") && !clip_name_is(pair.name, "id"))
+                return bl_error_set(e, BL_EUSAGE, "--columns %.*s=%.*s: only path and id can have a template",
+                                    (int)pair.name.size, pair.name.text, (int)pair.column.size, pair.column.text);
+        }
         /* Each pair is compared with those before it: there are at most 64. */
         for (const char *other = renames; other != text; other = before.next) {
             before = clip_read_pair(other);
@@ -94,6 +100,17 @@ static struct bl_clip_name clip_names_find(const char *renames, const char *colu
     }
     *number = -1;
     return own;
+}
+
+struct bl_clip_name bl_clip_names_template(const char *renames, enum bl_clip_value value)
+{
+    struct pair pair;
+    for (const char *text = renames; text; text = pair.next) {
+        pair = clip_read_pair(text);
+        if (bl_clip_template_is(pair.column) && clip_name_is(pair.name, bl_clip_value_name[value]))
+            return pair.column;
+    }
+    return (struct bl_clip_name){"", 0};
 }
 
 /* Returns the column of pair `number`, empty behind the last pair. */
@@ -148,6 +165,7 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
     /* The two structs start empty: no path yet, and no second one. */
     int number;
     *path = second;
+    path->found = bl_clip_names_template(renames, BL_CLIP_PATH).size > 0;
     for (size_t c = 0; c < count; c++)
         path_offer(path, clip_names_find(renames, column[c], strlen(column[c]), &number), &second);
     return path_check(path, &second, e);
@@ -160,6 +178,7 @@ int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const
     struct bl_json_value key, value;
     int number;
     *path = second;
+    path->found = bl_clip_names_template(renames, BL_CLIP_PATH).size > 0;
     for (size_t at = 0; bl_json_next_member(object, &at, &key, &value);) {
         struct bl_clip_name name = clip_names_find(renames, key.text, key.size, &number);
         if (value.type == BL_JSON_STRING || clip_name_is(name, "path")) /* lhotse has an object "video" */
@@ -378,7 +397,9 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     /* The parts of a clip from start to end frame are neighbours in the enumeration. */
     if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
         r->has_ends = true;
-    else if (!*r->similar && strcasestr(name, "start"))
+    /* A time that is part of a file's name, as in "{id}_{time_start:06}.mp4", means whole files. */
+    else if (!*r->similar && strcasestr(name, "start") &&
+             !bl_clip_template_has(bl_clip_names_template(c->renames, BL_CLIP_PATH), column, size))
         snprintf(r->similar, sizeof r->similar, "%s", name);
     const char *plain = name, *meant = NULL;
     size_t bytes = strlen(name);
@@ -436,6 +457,35 @@ static int table_refuse(const struct reading *r, const struct bl_csv *records, s
     return code;
 }
 
+/* Checks that the table has the columns of a template, and no path or id of its own that would be lost. BL_EUSAGE. */
+static int table_check_template(const struct reading *r, const struct bl_csv *records, enum bl_clip_value value,
+                                struct bl_error *e)
+{
+    const char *renames = r->columns->renames, *what = bl_clip_value_name[value];
+    const struct bl_clip_name template = bl_clip_names_template(renames, value);
+    struct bl_clip_name rest = template;
+    struct bl_clip_part part;
+    int number;
+    while (bl_clip_template_next(&rest, &part)) {
+        bool found = !part.is_column;
+        for (size_t c = 0; c < records->values && !found; c++)
+            found = clip_name_is(part.name, records->value[c]);
+        if (!found)
+            return bl_error_set(e, BL_EUSAGE, "%s:%" PRId64 ": no column \"%.*s\", of which --columns makes the %s",
+                                r->shown, r->line, (int)part.name.size, part.name.text, what);
+    }
+    for (size_t c = 0; c < records->values && template.size; c++) {
+        const char *column = records->value[c];
+        if (clip_name_is(clip_names_find(renames, column, strlen(column), &number), what) &&
+            !bl_clip_template_has(template, column, strlen(column)))
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s:%" PRId64 ": the column \"%s\" would be lost, as --columns makes the %s of others: "
+                                "use {%s} in it, or give --columns old_%s=%s",
+                                r->shown, r->line, column, what, column, what, column);
+    }
+    return BL_OK;
+}
+
 /* Adds the columns of a header. BL_EUSAGE: two columns have one name after renaming, or no column is the path. */
 static int table_add_columns(struct reading *r, const struct bl_csv *records, struct bl_error *e)
 {
@@ -457,6 +507,8 @@ static int table_add_columns(struct reading *r, const struct bl_csv *records, st
         if (!code)
             code = clip_add_columns(r, column, strlen(column), e);
     }
+    code = code ? code : table_check_template(r, records, BL_CLIP_PATH, e);
+    code = code ? code : table_check_template(r, records, BL_CLIP_ID, e);
     return code || r->clip_path.found ? code : table_refuse(r, records, e);
 }
 

@@ -12,19 +12,18 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "kind/list.h"
+#include "scan/clip_template.h"
 
 /* --- names of columns --------------------------------------------------------------------------------------------- */
 
 #define BL_CLIP_RENAMES_MAX 64
 
-/* A text without a zero byte at its end. */
-struct bl_clip_name {
-    const char *text;
-    size_t size;
-};
-
 /* Checks the syntax of --columns: "NAME=COLUMN,...". BL_EUSAGE. */
 int bl_clip_names_check(const char *renames, struct bl_error *e);
+
+/* The template that --columns gives for the path or the id of clips, such as "videos/{id}.mp4" (scan/clip_template.h);
+ * size 0: it gives none. */
+struct bl_clip_name bl_clip_names_template(const char *renames, enum bl_clip_value value);
 
 /* The COLUMN of the pair with this number; size 0: there are fewer. */
 struct bl_clip_name bl_clip_names_column(const char *renames, int number);

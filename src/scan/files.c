@@ -136,8 +136,8 @@ int bl_files_read_lists(struct bl_files *files, const struct bl_kind *kind, cons
         const struct bl_clip_name column = bl_clip_names_column(renames, number);
         if (!column.size)
             break;
-        /* The set of renamed columns has a bit for each pair. */
-        if (!(files->clips.renamed >> number & 1))
+        /* The set of renamed columns has a bit for each pair. Those of templates are checked with each list. */
+        if (!bl_clip_template_is(column) && !(files->clips.renamed >> number & 1))
             code = bl_error_set(e, BL_EUSAGE, "--columns: no list of clips has a column \"%.*s\"", (int)column.size,
                                 column.text);
     }

@@ -196,10 +196,55 @@ static void lines_add_channel(struct bl_list_lines *l)
     bl_text_escape(&l->clip, l->text.data + value->at, value->size);
 }
 
+/* Replaces the path or the id by what the template of --columns makes of the line's values. *made: false if it cannot
+ * be made: l->clip has the reason. */
+static int lines_apply_template(struct bl_list_lines *l, enum bl_clip_value which, bool *made, struct bl_error *e)
+{
+    struct bl_clip_name rest = bl_clip_names_template(l->columns->renames, which);
+    struct bl_clip_part part;
+    if (!rest.size)
+        return BL_OK;
+    bool uses_own = !l->value[which].size;
+    bl_buffer_clear(&l->scratch);
+    bl_buffer_clear(&l->clip);
+    while (*made && bl_clip_template_next(&rest, &part)) {
+        size_t place =
+            part.is_column ? bl_clip_columns_place(l->columns, &l->clip_path, part.name.text, part.name.size) : 0;
+        uses_own |= part.is_column && place == (size_t)which;
+        struct value value = place == SIZE_MAX ? (struct value){0} : l->value[place];
+        const char *text = part.is_column && value.size ? l->text.data + value.at : part.name.text;
+        size_t size = part.is_column ? value.size : part.name.size;
+        *made = size && bl_clip_part_append(&part, text, size, &l->scratch);
+        if (!*made)
+            bl_buffer_printf(&l->clip, "\"%.*s\", of which --columns makes the %s, is %s", (int)part.name.size,
+                             part.name.text, bl_clip_value_name[which], size ? "no whole number" : "empty");
+    }
+    if (*made && !uses_own) {
+        bl_buffer_printf(&l->clip, "it has the %s \"%.*s\", and --columns makes another one", bl_clip_value_name[which],
+                         (int)(l->value[which].size < 80 ? l->value[which].size : 80),
+                         l->text.data + l->value[which].at);
+        *made = false;
+    }
+    BL_TRY(bl_buffer_check(&l->scratch, e));
+    if (*made)
+        lines_set_value(l, (size_t)which, l->scratch.data, l->scratch.size);
+    return bl_buffer_check(&l->text, e);
+}
+
 /* Makes the line from the values, with a tab before each value except the first. */
 static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
 {
+    bool made = true;
     int code = bl_buffer_check(&l->text, e);
+    /* The id first: its template may have the path as the list has it. */
+    if (!code)
+        code = lines_apply_template(l, BL_CLIP_ID, &made, e);
+    if (!code && made)
+        code = lines_apply_template(l, BL_CLIP_PATH, &made, e);
+    if (!code && !made) {
+        lines_set_unusable(l);
+        return bl_buffer_check(&l->clip, e);
+    }
     bl_buffer_clear(&l->clip);
     /* Empty values are written as nothing between two tabs. */
     for (size_t v = 0; v < BL_CLIP_VALUES + l->columns->count && !code; v++) {

@@ -224,6 +224,44 @@ v/none 30 2\n|l.txt|l.txt:1: "v/none 30 2": the lines of a .txt are a path, or a
 END
 }
 
+# The path and the id may be made of the columns.
+test_templates() {
+    mkdir -p v/s
+    cp "$(fixture sound-30.mp4)" v/a_000010_000020.mp4
+    cp v/a_000010_000020.mp4 v/s/b.mp4
+    while IFS='|' read -r name list columns expected; do
+        printf '%b' "$list" >"$name"
+        expect "${expected%%:*}" bload scan -q --kind video "$name" --columns "$columns"
+        is "${expected#*:}" "$(cut -f 1,4,6,14- <"$OUT" | tail -n +2 | tr '\t\n' ' ,' | sed 's/ *,/,/g')"
+    done <<'END'
+c.csv|youtube_id,time_start,time_end\na,10,20\n|path=v/{youtube_id}_{time_start:06}_{time_end:06}.mp4|0:v/a_000010_000020.mp4 v/a_000010_000020.mp4 ok a 10 20,
+c.csv|path,w\nb,x\n|path=v/s/{path}.mp4,id={path}-{w}|0:b-x v/s/b.mp4 ok x,
+c.csv|path,w,video\nb,x,u\n|path=v/s/{path}.mp4,word=w|0:v/s/b.mp4 v/s/b.mp4 ok x u,
+j.jsonl|{"n": "b", "path": "x"}\n{"n": "b"}\n{"n": "b", "id": "y"}\n|path=v/s/{n}.mp4|3:j.jsonl#1 j.jsonl skipped,v/s/b.mp4 v/s/b.mp4 ok b,y v/s/b.mp4 ok b,
+t.tsv|file_name\tn\ts\nb\t1\t0.2\nb\t2\t0.3\n|path=v/s/{file_name}.mp4,id={n:03}|0:001 v/s/b.mp4 ok b 1 0.2,002 v/s/b.mp4 ok b 2 0.3,
+c.csv|n,from,to\nb,0.2,0.5\nb,,0.1\n|path=v/s/{n}.mp4,start=from,end=to|0:v/s/b.mp4#0.2-0.5 v/s/b.mp4 ok b,v/s/b.mp4#-0.1 v/s/b.mp4 ok b,
+j.jsonl|{"n": "b"}\n{"m": 1}\n{"n": "a", "m": 3.5}\n|path=v/s/{n}.mp4|3:v/s/b.mp4 v/s/b.mp4 ok b,j.jsonl#2 j.jsonl skipped,v/s/a.mp4 v/s/a.mp4 skipped a 3.5,
+l.txt|b 3\n|path=v/s/{path}.mp4,id={label}|0:3 v/s/b.mp4 ok 3,
+END
+    given c.csv 'n,m\nb,x\n,1\nb,7.0\nb,-1\n' expect 3 bload scan -q --kind video c.csv --columns 'path=v/s/{n}.mp4,id={m:02}'
+    err_is <<'END'
+bload: skipped c.csv#2: "m", of which --columns makes the id, is no whole number
+bload: skipped c.csv#3: "n", of which --columns makes the path, is empty
+bload: skipped c.csv#5: "m", of which --columns makes the id, is no whole number
+END
+    is '07' "$(rows 1 | sed -n 3p)"
+    for case in 'path=v/{x}.mp4|c.csv:1: no column "x", of which --columns makes the path' \
+        'path=v/{n.mp4|--columns: "v/{n.mp4" is no template: columns stand in braces, such as videos/{id}_{start:06}.mp4' \
+        'start={n}|--columns start={n}: only path and id can have a template' \
+        'path={n},path={m}|--columns path={n},path={m}: a name or a column occurs twice' \
+        'id={n}|c.csv:1: no column "path", the only one that a list must have: its first line names the columns, and these are "n", "m" (--columns path=NAME says which is the path; a list of paths without that line, or of paths and labels, is a .txt)'; do
+        expect 2 bload scan --kind video c.csv --columns "${case%%|*}" :err-is "bload: scan: ${case#*|}"
+    done
+    put c.csv 'path,n\nx,b\n'
+    expect 2 bload scan --kind video c.csv --columns 'path=v/s/{n}.mp4' :err-is 'bload: scan: c.csv:1: the column "path" would be lost, as --columns makes the path of others: use {path} in it, or give --columns old_path=path'
+    expect 0 bload scan -q --kind video c.csv --columns 'path=v/s/{n}.mp4,old_path=path' :column old_path x
+}
+
 # A field whose path is a list has a clip for each sequence, by its id. In a.npy and so on are as many steps as the clip has.
 clips_of_a_field() {
     videos

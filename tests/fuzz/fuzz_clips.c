@@ -53,6 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bl_error e = {0};
     if (!size)
         return 0;
+    /* The last form is a table, of whose columns the path and the id are made. */
+    columns.renames = (data[0] & 3) == 3 ? "path=a/{path}{n:03},id={id}-{path},word=w" : NULL;
     int fd = fuzz_file(data + 1, size - 1, path);
     snprintf(link, sizeof link, "/tmp/bload-fuzz-%d.%s", getpid(), form[data[0] & 3]);
     unlink(link);
