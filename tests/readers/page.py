@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,23 @@ def blocks(text):
         elif line.startswith("    "):
             yield "", line.strip()
         before = line
+
+
+def commands(block):
+    """The commands of a block: a line, or several where a line ends with a backslash or within quotes."""
+    command = ""
+    for line in block.splitlines():
+        command += line
+        if line.endswith("\\"):
+            command = command[:-1]
+            continue
+        try:
+            shlex.split(command, comments=True)
+        except ValueError:
+            command += "\n"
+            continue
+        yield command
+        command = ""
 
 
 def image(path, size=(24, 18)):
@@ -109,12 +127,12 @@ class Page(tool.Tool):
             if language not in ("", "sh"):
                 write(os.path.join(cwd, name or written), block.encode())
                 continue
-            for line in block.splitlines() if language else [block]:
-                if not re.match(r"(bload|python3|cut|sed|zcat) ", line):
+            for line in commands(block) if language else [block]:
+                if not re.match(r"(bload|python3|cut|sed|zcat|jq|awk|find) ", line):
                     continue
                 command, _, comment = line.partition("  #") if "  #" in line else line.partition(" # ")
                 self.run_command(command, cwd)
-                out = re.search(r"bload pack .* -o (\S+)", command)
+                out = re.search(r"bload pack .* -o (\S+)", command, re.DOTALL)
                 if out and "--dry-run" not in command:
                     self.assertNotIn(out[1], claimed)
                     claimed[out[1]] = FIELD.findall(comment)
