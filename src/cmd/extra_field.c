@@ -104,39 +104,33 @@ static int own_field_add_text(struct bl_extra_field *field, struct bl_error *e)
     return bl_options_add(&field->options, NULL, field->own_table, field->config, e);
 }
 
-/* Finds the kind of an own field, an array or a text, and adds its options. A list in a column has no options of
- * files. */
+/* Finds the kind of an own field, and adds its options. A list in a column has no options of files. */
 static int own_field_use_kind(struct bl_extra_field *field, struct bl_error *e)
 {
-    const struct bl_kind *const known[] = {bl_kind_find("array"), bl_kind_find("text")};
     int sources = (field->path != NULL) + (field->column != NULL) + (field->key != NULL);
     if (sources != 1)
         return bl_error_set(e, BL_EUSAGE, "a field with steps: own has %s: path, column or key",
                             sources ? "only one of these" : "one of these");
-    for (size_t k = 0; k < sizeof known / sizeof *known && !field->kind; k++) {
-        if (field->kind_name ? strcmp(field->kind_name, known[k]->name) == 0
-                             : field->path && bl_kind_has_extension(known[k], field->path))
-            field->kind = known[k];
-    }
+    field->kind = bl_kind_find_own(field->kind_name, field->path);
     if (!field->kind && field->kind_name && bl_kind_find(field->kind_name))
         return bl_error_set(e, BL_EUSAGE,
-                            "steps: own is for arrays and texts: images, video and sound as fields with their own "
-                            "steps are not supported (kind: %s)",
+                            "steps: own is for arrays, texts, images and videos: a field of the kind %s cannot have "
+                            "steps of its own",
                             field->kind_name);
     if (!field->kind && field->kind_name)
         return bl_error_set(e, BL_EUSAGE, "there is no kind %s", field->kind_name);
     if (!field->kind && field->path)
-        return bl_error_set(e, BL_EUSAGE, "the name %s has an unknown extension: give kind: array or text",
-                            field->path);
+        return bl_error_set(
+            e, BL_EUSAGE, "the name %s has an unknown extension: give kind: array, text, images or video", field->path);
     if (!field->kind)
-        return bl_error_set(e, BL_EUSAGE, "a field of a column needs its kind: array or text");
+        return bl_error_set(e, BL_EUSAGE, "a field of a column needs its kind: array, text, images or video");
     field->kind_name = field->kind->name;
     field->config = calloc(1, field->kind->options.config_size);
     if (!field->config)
         return bl_error_memory(e);
-    if (field->kind == known[1])
+    if (strcmp(field->kind->name, "text") == 0)
         return own_field_add_text(field, e);
-    if (field->path)
+    if (field->path || bl_own_kind_is_media(field->kind))
         return bl_options_add(&field->options, NULL, field->kind->options.table, field->config, e);
     struct bl_options defaults = {0};
     int code = bl_options_add(&defaults, NULL, field->kind->options.table, field->config, e);
@@ -295,22 +289,43 @@ static int own_field_check_list(struct bl_extra_field *field, struct bl_error *e
                         field->dtype);
 }
 
+/* Checks the options of pictures and videos, whose steps have one size, and which the processor decodes. */
+static int own_field_check_media(const struct bl_extra_field *field, struct bl_error *e)
+{
+    if (bl_options_origin(&field->options, "size") == BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE, "a field of %s with steps: own needs size: WIDTHxHEIGHT, that of each step",
+                            field->kind->name);
+    if (bl_options_origin(&field->options, "decoder") != BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE, "decoder: the processor decodes a field with steps: own");
+    if (bl_options_origin(&field->options, "times") != BL_ORIGIN_DEFAULT)
+        return bl_error_set(e, BL_EUSAGE, "times: a field with steps: own has its frames alone");
+    if (strcmp(field->kind->name, "images") == 0 && field->path && bl_companion_extension(field->path))
+        return bl_error_set(e, BL_EUSAGE,
+                            "\"%s\": pictures are read from files, not from tars: unpack them, or pack the samples by "
+                            "python -m bload.multimodal",
+                            field->path);
+    return BL_OK;
+}
+
 /* Checks the options of an own field, and makes field->own of them. */
 static int own_field_check(struct bl_extra_field *field, struct bl_error *e)
 {
     static const char *const storages[] = {"padded", "flat"}, *const misses[] = {"error", "empty"};
-    bool is_text = strcmp(field->kind->name, "text") == 0, is_list = !is_text && !field->path;
+    bool is_media = bl_own_kind_is_media(field->kind);
+    bool is_text = strcmp(field->kind->name, "text") == 0, is_list = !is_text && !is_media && !field->path;
     int storage, missing;
     if (bl_options_origin(&field->options, "length-tolerance") != BL_ORIGIN_DEFAULT)
         return bl_error_set(e, BL_EUSAGE,
                             "length-tolerance: the steps of a field with steps: own need not be those of the sequence");
     BL_TRY(own_field_check_capacity(field, e));
     BL_TRY(own_field_choose("storage", field->storage, storages, -1, &storage, e));
-    BL_TRY(own_field_choose("missing", field->missing, misses, 0, &missing, e));
+    BL_TRY(own_field_choose("missing", field->missing, misses, is_media && !field->path, &missing, e));
     if (field->path)
         BL_TRY(bl_companion_check(field->path, e));
     if (is_list)
         BL_TRY(own_field_check_list(field, e));
+    if (is_media)
+        BL_TRY(own_field_check_media(field, e));
     if (is_text && bl_options_origin(&field->options, "tokenizer") == BL_ORIGIN_DEFAULT)
         return bl_error_set(e, BL_EUSAGE, "a text needs a tokenizer: tokenizer: FILE, or bytes");
     field->own.name = field->name;
@@ -318,6 +333,7 @@ static int own_field_check(struct bl_extra_field *field, struct bl_error *e)
     field->own.config = field->config;
     field->own.path = field->path;
     field->own.column = field->column ? field->column : field->key;
+    field->own.has_files = is_media && !field->path;
     field->own.storage = storage < 0 ? BL_OWN_AUTO : storage ? BL_OWN_FLAT : BL_OWN_PADDED;
     field->own.may_miss = missing;
     return BL_OK;
@@ -349,7 +365,8 @@ int bl_extra_field_check(struct bl_extra_field *field, struct bl_error *e)
     if (field->path && !is_list && !is_own)
         BL_TRY(bl_companion_check(field->path, e)); /* the path has a placeholder, as in "labels/{id}.npy" */
     BL_TRY(is_own ? BL_OK : extra_field_choose_kind(field, e));
-    bool is_typed = field->dtype && !(is_own && !field->path && !field->own_table); /* by the kind's types */
+    bool is_list_type = is_own && !field->path && !field->own_table && !bl_own_kind_is_media(field->kind);
+    bool is_typed = field->dtype && !is_list_type; /* by the kind's types */
     int dtype = is_typed ? bl_kind_dtype(field->kind, field->dtype) : -1;
     if (is_typed && dtype < 0)
         return bl_error_set(e, BL_EUSAGE, "dtype: %s has no type \"%s\"", field->kind->name, field->dtype);

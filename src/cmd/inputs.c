@@ -21,6 +21,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cmd/inputs_own.h"
 #include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
 #include "plan/capacity.h"
@@ -252,9 +253,8 @@ int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_optio
 
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
-/* Has a kind load what its options name, for example a tokenizer, and prints its warning. */
-static int inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
-                               void *config, struct bl_error *e)
+int bl_inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
+                           void *config, struct bl_error *e)
 {
     int code = bl_config_resolve(&inputs->config, options, kind->options.table, config, e);
     struct bl_buffer warning = {0};
@@ -297,7 +297,7 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
         if (bl_extra_field_is_own(field))
             continue;
         joined->part[joined->parts++] = bl_extra_field_part(field);
-        int code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
+        int code = bl_inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
         field->prepared = true; /* a failed prepare needs a release, too */
         if (code)
             return code;
@@ -318,71 +318,8 @@ static int inputs_make_composite(struct bl_inputs *inputs, const struct bl_cance
     return BL_OK;
 }
 
-/* Has the kind of the sources, which is not prepared yet, keep the values of which own fields are made. Lists have
- * columns of all their keys. */
-static int inputs_take_keys(struct bl_inputs *inputs, struct bl_error *e)
-{
-    const struct bl_kind *kind = inputs->set.kind;
-    for (int f = 0; f < inputs->config.fields; f++) {
-        const struct bl_extra_field *field = &inputs->config.field[f];
-        if (kind->scan->take_key && (field->key || field->column))
-            kind->scan->take_key(inputs->set.kind_config,
-                                 &(struct bl_kind_key){.name = field->own.column,
-                                                       .is_column = field->column,
-                                                       .is_text = strcmp(field->kind->name, "text") == 0});
-        else if (field->key && inputs->set.files.count && !bl_files_have_list(&inputs->set.files, kind))
-            return bl_error_set(e, BL_EUSAGE, "field %s: key: the sources have no keys: use path or column",
-                                field->name);
-    }
-    return BL_OK;
-}
-
-/* Makes the kind that adds the own fields of the YAML file to the kind of the sources. */
-static int inputs_make_own(struct bl_inputs *inputs, struct bl_error *e)
-{
-    struct bl_own *own = &inputs->own;
-    const struct bl_kind_env env = {.isolation = inputs->set.isolation, .simd = bl_simd_best()};
-    *own = (struct bl_own){.inner = inputs->set.kind, .inner_config = inputs->set.kind_config};
-    own->files.base = inputs->config.directory;
-    own->files.sources_base = inputs->set.base;
-    own->files.members = &inputs->set.files.members;
-    for (int f = 0; f < inputs->config.fields; f++) {
-        struct bl_extra_field *field = &inputs->config.field[f];
-        if (!bl_extra_field_is_own(field))
-            continue;
-        own->field[own->fields++] = field->own;
-        int code = inputs_prepare_kind(inputs, &field->options, field->kind, field->config, e);
-        field->prepared = true; /* a failed prepare needs a release, too */
-        if (code) {
-            bl_error_prefix(e, "field %s", field->name);
-            return code;
-        }
-    }
-    bl_own_make(own, &env);
-    inputs->set.kind = &own->kind;
-    inputs->set.kind_config = own;
-    inputs->set.own = own;
-    return BL_OK;
-}
-
-/* Checks that the table will have the columns of own fields. A column of lists or attributes is known when these are
- * read. */
-static int inputs_check_own(const struct bl_inputs *inputs, struct bl_error *e)
-{
-    const struct bl_input_set *set = &inputs->set;
-    struct bl_buffer columns = {0};
-    bl_files_columns(&set->files, set->kind, set->kind_config, &columns);
-    if (set->attributes)
-        bl_attributes_columns(set->attributes, &columns);
-    bl_buffer_text(&columns, "");
-    int code = bl_buffer_check(&columns, e);
-    if (!code)
-        code = bl_own_check_columns(set->own, columns.data, false, e);
-    bl_buffer_free(&columns);
-    return code;
-}
-
-/* Isolates the kind of the sources, or the parts of which it is made. All are checked before one is changed. */
+/* Isolates the kind of the sources, or the parts of which it is made. All are checked before one is changed. Own fields
+ * are isolated when they are made. */
 static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
 {
     struct bl_isolation *isolation = &inputs->isolation;
@@ -396,11 +333,17 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
         bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config);
     for (int p = 0; p < joined->parts; p++)
         bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config);
-    inputs->set.isolation = isolation->parts ? isolation : NULL; /* NULL: no kind decodes, or --isolate off */
+    return BL_OK;
+}
+
+/* Uses the isolation, which has all its parts, and prints what it lacks. */
+static void inputs_use_isolation(struct bl_inputs *inputs)
+{
+    const struct bl_isolation *isolation = &inputs->isolation;
+    inputs->set.isolation = isolation->parts ? &inputs->isolation : NULL; /* NULL: no kind decodes, or --isolate off */
     const char *warning = bl_isolation_warning(isolation);
     if (warning)
         bl_cmd_print("%s", warning);
-    return BL_OK;
 }
 
 /* Returns BL_EUSAGE if a flag is an option of another kind than that of the inputs. Options of
@@ -457,19 +400,6 @@ void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *su
                                              .head = is_cut && subset->min_trained > 0 ? plan->T : 0};
 }
 
-int bl_inputs_set_capacities(const struct bl_inputs *inputs, struct bl_plan_options *options, struct bl_error *e)
-{
-    struct bl_plan_own own = {.count = 0};
-    for (int f = 0; f < inputs->config.fields; f++) {
-        const struct bl_extra_field *field = &inputs->config.field[f];
-        if (!bl_extra_field_is_own(field))
-            continue;
-        own.field[own.count].capacity = field->own.capacity;
-        snprintf(own.field[own.count++].name, sizeof own.field->name, "%s", field->name);
-    }
-    return own.count ? bl_plan_capacity_complete(&options->capacity, &own, e) : BL_OK;
-}
-
 /* The order matters: the kind's own options are checked and prepared first, a composite kind is made of prepared kinds,
  * isolation replaces kinds that are complete, and the tables of attributes need the kind that reads the inputs. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
@@ -490,17 +420,20 @@ int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct b
     BL_TRY(bl_kind_check(kind, inputs->set.kind_config, &cmd->error));
     inputs->own_kind = kind;
     inputs->own_config = inputs->set.kind_config;
-    BL_TRY(inputs_take_keys(inputs, &cmd->error));
-    BL_TRY(inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error));
+    BL_TRY(bl_inputs_take_keys(inputs, &cmd->error));
+    BL_TRY(bl_inputs_prepare_kind(inputs, &cmd->options, kind, inputs->set.kind_config, &cmd->error));
     if (inputs_count_fields(inputs, false))
         BL_TRY(inputs_make_composite(inputs, &cmd->cancel, &cmd->error));
     BL_TRY(inputs_isolate(inputs, &cmd->error));
     if (inputs_count_fields(inputs, true))
-        BL_TRY(inputs_make_own(inputs, &cmd->error));
+        BL_TRY(bl_inputs_make_own(inputs, &cmd->error));
+    inputs_use_isolation(inputs);
     BL_TRY(inputs_identify_fields(inputs, &cmd->error)); /* again: the paths of the fields are resolved by now */
+    if (inputs->set.own)
+        BL_TRY(bl_inputs_note_list(inputs, &cmd->options, &cmd->error));
     BL_TRY(inputs_read_tables(inputs, cmd));
-    if (inputs->set.own && inputs->set.files.count) /* otherwise a table is given, which is checked */
-        BL_TRY(inputs_check_own(inputs, &cmd->error));
+    if (inputs->set.own)
+        BL_TRY(bl_inputs_check_own(inputs, &cmd->error));
     /* The kind adds the columns that the subset compares, unless the table of attributes has them. */
     struct bl_kind_wanted wanted = inputs->wanted;
     const struct bl_attributes *attributes = inputs->set.attributes;
@@ -654,6 +587,7 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_fault_lines_free(&inputs->faults);
     bl_input_set_free(&inputs->set);
     free(inputs->set.source);
+    free(inputs->own_list);
     if (inputs->own_kind && inputs->own_kind->options.release)
         inputs->own_kind->options.release(inputs->own_config);
     for (int k = 0; bl_kinds[k]; k++) { /* shared options are freed once */

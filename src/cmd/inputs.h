@@ -25,6 +25,7 @@ struct bl_inputs {
     void *own_config;                       /* its options; set.kind_config may be those of a composite kind instead */
     struct bl_composite joined;             /* the kind that joins own_kind and the fields, if there are fields */
     struct bl_own own;                      /* the kind that adds own fields to that, if there are some */
+    char *own_list;                         /* the path of the table of attributes, relative as those of sources */
     struct bl_isolation isolation;          /* the processes in which kinds decode */
     const char *dtype;                      /* option; NULL: each kind's own default */
     int stream;                             /* option, as of bl_option_stream_number */
@@ -56,10 +57,6 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
 void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
                     const struct bl_plan_options *plan);
 
-/* Sets the capacities of the own fields of the YAML file, where --capacity does not: of a plan for which the inputs are
- * not listed. BL_EUSAGE: --capacity names no such field. */
-int bl_inputs_set_capacities(const struct bl_inputs *inputs, struct bl_plan_options *options, struct bl_error *e);
-
 /* Returns the directory to which relative paths of an option are relative: that of the YAML file if the option comes
  * from there, or NULL for the working directory. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);
@@ -77,6 +74,10 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
  * flag is only for another kind (BL_EUSAGE), lets the kind load what its options name (a tokenizer), prints its
  * warnings, isolates what decodes, and reads the table of attributes. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
+
+/* Has a kind load what its options name, for example a tokenizer, and prints its warning. */
+int bl_inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
+                           void *config, struct bl_error *e);
 
 void bl_inputs_free(struct bl_inputs *inputs);
 

@@ -83,9 +83,11 @@ struct bl_completion {
 
 /* Appends the values of these columns to a row that has all others, those of attributes, too. A row that lacks what it
  * needs becomes a skipped one. texts: scratch, to which members of the row may point afterwards. counter: the worker's.
- * The row's form gets further formats of steps, "\tNAME F32 [3]". BL_EFAIL: the system fails; BL_ECANCEL. */
+ * input: that in which the row was found. The row's form gets further formats of steps, "\tNAME F32 [3]". BL_EFAIL: the
+ * system fails; BL_ECANCEL. */
 typedef int bl_complete_row(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
-                            struct bl_row *row, struct bl_completion *texts, struct bl_error *e);
+                            const struct bl_input *input, struct bl_row *row, struct bl_completion *texts,
+                            struct bl_error *e);
 
 /* Takes the name and the version of a library. */
 typedef void bl_version_emit(void *sink, const char *name, const char *version);

@@ -21,6 +21,13 @@
     KIND(intervals)                                                                                                    \
     KIND(audio_per_step)
 
+/* Kinds of fields with steps of their own (kind/own). The first one that takes the extension of a path gets it. */
+#define OWN(KIND)                                                                                                      \
+    KIND(array)                                                                                                        \
+    KIND(text)                                                                                                         \
+    KIND(images)                                                                                                       \
+    KIND(video)
+
 #define DECLARE(kind) extern const struct bl_kind bl_kind_##kind;
 #define ADDRESS(kind) &bl_kind_##kind,
 #define NAME(kind) #kind,
@@ -28,10 +35,12 @@
 /* The files of the kinds define these structs; no header has all of them. */
 SOURCES(DECLARE)
 FOLLOWERS(DECLARE)
+DECLARE(images)
 
 const struct bl_kind *const bl_kinds[] = {SOURCES(ADDRESS) NULL};
 const char *const bl_kind_choices[] = {"auto", SOURCES(NAME) NULL};
 static const struct bl_kind *const followers[] = {FOLLOWERS(ADDRESS) NULL};
+static const struct bl_kind *const own[] = {OWN(ADDRESS) NULL};
 
 /* Arrays with an entry for each kind have BL_KINDS_MAX entries. */
 _Static_assert(sizeof bl_kinds / sizeof *bl_kinds <= BL_KINDS_MAX, "raise BL_KINDS_MAX");
@@ -96,6 +105,15 @@ const struct bl_kind *bl_kind_find_per_step(const struct bl_kind *kind)
     for (int k = 0; followers[k]; k++) {
         if (followers[k]->follow->per_step_of == kind)
             return followers[k];
+    }
+    return NULL;
+}
+
+const struct bl_kind *bl_kind_find_own(const char *name, const char *path)
+{
+    for (int k = 0; own[k]; k++) {
+        if (name ? strcmp(own[k]->name, name) == 0 : path && bl_kind_has_extension(own[k], path))
+            return own[k];
     }
     return NULL;
 }

@@ -29,4 +29,8 @@ const struct bl_kind *bl_kind_find_follower(const char *name);
 /* Returns the kind that gives each step of another kind a part of this kind's files, or NULL. */
 const struct bl_kind *bl_kind_find_per_step(const struct bl_kind *kind);
 
+/* Returns the kind of a field with steps of its own that has this name or, with name NULL, takes the extension of the
+ * path. NULL: there is none. */
+const struct bl_kind *bl_kind_find_own(const char *name, const char *path);
+
 #endif

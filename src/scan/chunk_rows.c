@@ -322,7 +322,8 @@ int bl_chunk_rows_emit(void *sink, int input, const struct bl_row *given, struct
     if (rules->attributes)
         BL_TRY(chunk_rows_join(r, &row, e));
     if (rules->kind->scan->complete)
-        BL_TRY(rules->kind->scan->complete(rules->config, r->env, r->counter, &row, &r->completion, e));
+        BL_TRY(rules->kind->scan->complete(rules->config, r->env, r->counter, &r->files->input[input], &row,
+                                           &r->completion, e));
     /* Only one row of a chunk can wait. Where chunks have several, whoever reads them finds other formats. */
     if (!row.form || rules->kind->scan->chunk_bytes || r->files->chunk.list)
         return chunk_rows_add(r, &row, e);

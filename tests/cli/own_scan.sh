@@ -155,7 +155,7 @@ test_what_an_own_field_may_say() {
   - {name: l, kind: text, key: text}|:3:5: key is for a field with steps: own
   - {name: l, kind: text, steps: own}|:3:5: a field with steps: own has one of these: path, column or key
   - {name: l, kind: text, steps: own, key: a, column: b}|:3:5: a field with steps: own has only one of these: path, column or key
-  - {name: l, steps: own, column: b}|:3:5: a field of a column needs its kind: array or text
+  - {name: l, steps: own, column: b}|:3:5: a field of a column needs its kind: array, text, images or video
   - {name: l, steps: own, path: "{id}.xyz"}|:3:5: the name {id}.xyz has an unknown extension: give kind: array or text
   - {name: l, steps: own, path: "{id}.wav", kind: audio}|:3:5: steps: own is for arrays and texts: images, video and sound as fields with their own steps are not supported (kind: audio)
   - {name: l, steps: own, path: "{id}.wav", kind: film}|:3:5: there is no kind film

@@ -13,8 +13,8 @@
 #include "kind/video/options.h"
 #include "kind/video/video.h"
 
-/* The list of kinds (kind/kinds.c) declares it, too. */
-extern const struct bl_kind bl_kind_frames;
+/* The lists of kinds (kind/kinds.c) declare them, too. */
+extern const struct bl_kind bl_kind_frames, bl_kind_images;
 
 /* --- PNG ---------------------------------------------------------------------------------------------------------- */
 
@@ -171,4 +171,61 @@ const struct bl_kind bl_kind_frames = {
                 .prepare = frames_prepare},
     .scan = &frames_scan,
     .read = &frames_read,
+};
+
+/* --- images ------------------------------------------------------------------------------------------------------- */
+
+/* Files with one picture each, which only own fields take (kind/own): there, a sequence has any number of them. */
+
+/* The options are those of folders, but for what chooses among the images of one. */
+static int images_check(const void *values, struct bl_error *e)
+{
+    struct bl_video_config config = *(const struct bl_video_config *)values;
+    if (config.stride != 1 || config.images)
+        return bl_error_set(e, BL_EUSAGE, "%s is for folders of images: all pictures that a sequence names are steps",
+                            config.images ? "images" : "stride");
+    config.count = BL_COUNT_PACKETS; /* count: decode has the scan decode the pictures */
+    return frames_check(&config, e);
+}
+
+/* Sets the only field. BL_EDATA: there is no --size, which pictures of many sizes need. */
+static int images_fields(const void *values, const struct bl_kind_env *env, const struct bl_row *row,
+                         struct bl_fields *out, struct bl_error *e)
+{
+    const struct bl_video_config *config = values;
+    (void)env, (void)row;
+    if (config->size.width == 0)
+        return bl_error_set(e, BL_EDATA, "the size of pictures is each file's own");
+    *out = (struct bl_fields){.count = 1};
+    out->field[0] = (struct bl_field){.name = "images", .kind = "images"};
+    bl_channels_set_field((enum bl_channels)config->pixels, config->size.width, config->size.height, &out->field[0]);
+    return BL_OK;
+}
+
+static const struct bl_kind_scan images_scan = {
+    .sampling = bl_video_sampling,
+    .lists = &bl_clip_lists,
+    .open = bl_images_forward_open_counter,
+    .count = bl_images_forward_count,
+};
+
+static const struct bl_kind_read images_read = {
+    .memory = (int64_t)128 << 20, /* bytes of one decoder, as for video */
+    .fields = images_fields,
+    .open = bl_images_forward_open_reader,
+    .describe = bl_video_describe,
+    .versions = bl_video_forward_versions,
+};
+
+const struct bl_kind bl_kind_images = {
+    .name = "images",
+    .steps = "images",
+    .extensions = bl_image_extensions,
+    .decodes = bl_kind_decodes,
+    .options = {.table = bl_video_options,
+                .config_size = sizeof(struct bl_video_config),
+                .check = images_check,
+                .prepare = frames_prepare},
+    .scan = &images_scan,
+    .read = &images_read,
 };

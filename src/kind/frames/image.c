@@ -380,7 +380,7 @@ int bl_image_verify(const struct bl_image *image, int fd, const char *path, stru
     if (!S_ISREG(status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
     int64_t time = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
-    if (status.st_size != image->bytes || time != image->modified)
+    if (status.st_size != image->bytes || (image->modified != BL_IMAGE_TIME_UNKNOWN && time != image->modified))
         return bl_error_set(e, BL_EFAIL, "%s: changed since it was listed", path);
     return BL_OK;
 }
@@ -391,6 +391,7 @@ struct image_setup {
     int64_t area;    /* pixels, the most that the decoder may take the image for */
     int64_t shorter; /* pixels, of the two sides; 0: not known */
     int depth;       /* bits of a component; 0: not known */
+    bool is_known;   /* the header is */
 };
 
 /* Checks that an image has the pixels of these channels. Numbers stay as they are, or the image is refused: 8 bits
@@ -438,6 +439,7 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
     /* An unknown header is left to the decoder, which has its own limits. */
     if (code || !found)
         return code;
+    setup->is_known = true;
     if ((channels == BL_CHANNELS_GRAY || channels == BL_CHANNELS_RGBA) && header.bits < RGB_BITS)
         header.bits = RGB_BITS;
     if (channels == BL_CHANNELS_RGBA)
@@ -454,16 +456,18 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
 
 /* A file that cannot be opened, or has changed, is left to the reader, which reports it. */
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
-                   const struct bl_kind_env *env, struct bl_error *e)
+                   const struct bl_kind_env *env, bool *is_known, struct bl_error *e)
 {
     struct stat status;
-    struct image_setup setup;
+    struct image_setup setup = {0};
     int code = BL_OK, fd = bl_opener_file(path);
     if (fd < 0)
         return BL_OK;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
         code = image_check_header(image, fd, path, channels, env, &setup, e);
     close(fd);
+    if (is_known)
+        *is_known = setup.is_known;
     return code;
 }
 

@@ -62,9 +62,9 @@ int bl_image_verify(const struct bl_image *image, int fd, const char *path, stru
 
 /* Checks an image by its header alone, for a scan. BL_EDATA: the format is not supported, decoding may take more memory
  * than the limit, or the image has no pixels for these channels. Otherwise the reservation notes the memory that
- * decoding takes. bl_image_decode reports files that cannot be opened, or have no known header. BL_EFAIL: the file
- * cannot be read. */
+ * decoding takes. bl_image_decode reports files that cannot be opened, or have no known header. *is_known, unless
+ * is_known is NULL: the file has a known header. BL_EFAIL: the file cannot be read. */
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
-                   const struct bl_kind_env *env, struct bl_error *e);
+                   const struct bl_kind_env *env, bool *is_known, struct bl_error *e);
 
 #endif

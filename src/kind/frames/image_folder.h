@@ -11,11 +11,13 @@
 
 #include "base/error.h"
 
+#define BL_IMAGE_TIME_UNKNOWN INT64_MIN
+
 struct bl_image {
     char *name;     /* in its folder */
     int32_t number; /* the last digits before the extension; -1: none, or not a 32-bit number */
     int64_t bytes;
-    int64_t modified; /* nanoseconds since 1970 */
+    int64_t modified; /* nanoseconds since 1970, or BL_IMAGE_TIME_UNKNOWN: the caller compares the time */
 };
 
 extern const char *const bl_image_extensions[];

@@ -139,7 +139,7 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
         code = bl_buffer_check(&file, e);
         if (!code)
             code = channels == BL_CHANNELS_FLOW ? bl_flow_read_size(&folder->image[i], file.data, &flow, e)
-                                                : bl_image_check(&folder->image[i], file.data, channels, env, e);
+                                                : bl_image_check(&folder->image[i], file.data, channels, env, NULL, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", folder->image[i].name);
     }
@@ -305,11 +305,11 @@ static int frames_list_folder(struct bl_image_folder *folder, const struct bl_vi
     return BL_OK;
 }
 
-/* Decodes an image of the folder `path` into the frame, and sets where the picture lies in it. Images may be turned by
- * their orientation, so that with --jpeg-scale auto both sides must stay as long as the longer one of --size. */
-static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
-                               const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
-                               struct bl_error *e)
+/* Images may be turned by their orientation, so that with --jpeg-scale auto both sides must stay as long as the longer
+ * one of --size. */
+int bl_frames_decode_file(const char *path, const struct bl_image *image, const struct bl_video_config *config,
+                          const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
+                          struct bl_error *e)
 {
     /* --jpeg-scale: powers of two by which libjpeg-turbo reduces a picture while it decodes. */
     static const int shift[] = {
@@ -318,14 +318,21 @@ static int frames_decode_image(const char *path, const struct bl_image *image, c
     struct bl_image_wanted wanted = {.channels = (enum bl_channels)config->pixels,
                                      .shift = shift[config->jpeg_scale],
                                      .side = config->jpeg_scale == BL_JPEG_AUTO ? side : 1};
+    av_frame_unref(frame);
+    BL_TRY(bl_image_decode(image, path, wanted, env, frame, e));
+    return bl_picture_geometry(NULL, config, frame, geometry, e);
+}
+
+/* Decodes an image of the folder `path` into the frame, and sets where the picture lies in it. */
+static int frames_decode_image(const char *path, const struct bl_image *image, const struct bl_video_config *config,
+                               const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
+                               struct bl_error *e)
+{
     struct bl_buffer file = {0};
     bl_buffer_printf(&file, "%s/%s", path, image->name);
     BL_TRY(bl_buffer_check(&file, e));
-    av_frame_unref(frame);
-    int code = bl_image_decode(image, file.data, wanted, env, frame, e);
+    int code = bl_frames_decode_file(file.data, image, config, env, frame, geometry, e);
     bl_buffer_free(&file);
-    if (!code)
-        code = bl_picture_geometry(NULL, config, frame, geometry, e);
     if (code == BL_EDATA)
         bl_error_prefix(e, "%s", image->name);
     return code;

@@ -3,6 +3,7 @@
 #ifndef BL_KIND_FRAMES_READ_H
 #define BL_KIND_FRAMES_READ_H
 
+#include <libavutil/frame.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 #include "kind/kind.h"
 #include "kind/media/module.h"
 #include "kind/row.h"
+#include "kind/video/geometry.h"
 #include "kind/video/options.h"
 
 /* --- PNG encoder -------------------------------------------------------------------------------------------------- */
@@ -39,6 +41,12 @@ bl_counter_open bl_frames_clips_open;
 
 /* The size of the first image as the options make it. BL_EDATA: it does not decode. */
 bl_media_size bl_frames_read_size;
+
+/* Decodes the image in the file at path into the frame, as the options want it, and sets where the picture lies in it.
+ * Errors as bl_image_decode; they do not name the file. */
+int bl_frames_decode_file(const char *path, const struct bl_image *image, const struct bl_video_config *config,
+                          const struct bl_kind_env *env, AVFrame *frame, struct bl_geometry *geometry,
+                          struct bl_error *e);
 
 /* See struct bl_kind. */
 bl_reader_open bl_frames_read_open;

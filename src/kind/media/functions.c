@@ -4,6 +4,7 @@
 
 #include "bload.h"
 #include "kind/audio/read.h"
+#include "kind/frames/pictures.h"
 #include "kind/frames/read.h"
 #include "kind/media/allowlist.h"
 #include "kind/media/module.h"
@@ -26,6 +27,9 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
                .count = bl_frames_decoding_count,
                .size = bl_frames_read_size,
                .open_reader = bl_frames_read_open},
+    .images = {.open_counter = bl_pictures_counter_open,
+               .count = bl_pictures_decoding_count,
+               .open_reader = bl_pictures_read_open},
     .audio = {.open_counter = bl_cuts_counter_open,
               .count = bl_audio_decoding_count,
               .open_reader = bl_audio_reader_open,

@@ -43,7 +43,7 @@ struct bl_decoding {
 struct bl_media {
     const char *version; /* BLOAD_VERSION of the module */
     size_t size;         /* the size of this struct in the module */
-    struct bl_decoding video, frames, audio;
+    struct bl_decoding video, frames, images, audio;
 
     /* bl_audio_count_file: counts an audio file whose steps follow those of another kind. */
     int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
@@ -116,10 +116,12 @@ void bl_media_set_environment(void);
  * module's function with the same arguments. For example, bl_kind_video counts with bl_video_forward_count, which calls
  * bl_video_decoding_count in the module. */
 
-bl_counter_open bl_video_forward_open_counter, bl_frames_forward_open_counter, bl_audio_forward_open_counter;
-bl_kind_count bl_video_forward_count, bl_frames_forward_count, bl_audio_forward_count;
+bl_counter_open bl_video_forward_open_counter, bl_frames_forward_open_counter, bl_images_forward_open_counter,
+    bl_audio_forward_open_counter;
+bl_kind_count bl_video_forward_count, bl_frames_forward_count, bl_images_forward_count, bl_audio_forward_count;
 bl_media_size bl_video_forward_size, bl_frames_forward_size;
-bl_reader_open bl_video_forward_open_reader, bl_frames_forward_open_reader, bl_audio_forward_open_reader;
+bl_reader_open bl_video_forward_open_reader, bl_frames_forward_open_reader, bl_images_forward_open_reader,
+    bl_audio_forward_open_reader;
 bl_kind_versions bl_video_forward_versions, bl_audio_forward_versions;
 
 /* --- SIMD level --------------------------------------------------------------------------------------------------- */

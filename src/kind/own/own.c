@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "kind/array/array.h"
 #include "kind/composite/composite_kind.h"
+#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 
@@ -34,6 +35,8 @@ void bl_own_columns(const void *config, struct bl_buffer *out)
             bl_companion_append_columns(bl_own_part(own, f), out);
         else
             bl_buffer_printf(out, "\t%s.length", own->field[f].name);
+        if (own->field[f].has_files)
+            bl_buffer_printf(out, "\t%s.files", own->field[f].name);
     }
 }
 
@@ -110,6 +113,8 @@ struct own_counter {
     struct bl_counter *field[BL_FIELDS_MAX]; /* of each field's, or NULL */
     int fields;
     struct bl_buffer value;
+    struct bl_own_files files; /* that a value names */
+    struct bl_own_found found;
 };
 
 static void own_counter_close(struct bl_counter *counter)
@@ -122,6 +127,8 @@ static void own_counter_close(struct bl_counter *counter)
             c->field[f]->close(c->field[f]);
     }
     bl_buffer_free(&c->value);
+    bl_own_files_free(&c->files);
+    bl_own_found_free(&c->found);
     free(c);
 }
 
@@ -163,6 +170,7 @@ struct own_completing {
     const struct bl_own *own;
     const struct bl_kind_env *env;
     struct own_counter *counter;
+    const struct bl_input *input;
     const struct bl_row *row; /* as it came */
     struct bl_completion *texts;
     bool is_skipped;
@@ -264,22 +272,60 @@ static int completing_count_value(struct own_completing *c, int f, struct bl_err
     return BL_OK;
 }
 
+/* Counts the files that the column of field f names, and appends NAME.length and NAME.files. */
+static int completing_count_files(struct own_completing *c, int f, struct bl_error *e)
+{
+    const struct bl_own_field *field = &c->own->field[f];
+    struct own_counter *counter = c->counter;
+    struct bl_own_found *found = &counter->found;
+    struct bl_error fault = {0};
+    BL_TRY(bl_own_row_value(c->own, f, c->row, &counter->value, e));
+    int code = bl_own_files_parse(&counter->files, counter->value.data, counter->value.size, &fault);
+    bool is_sample = !columns_have(c->row->columns, field->column); /* without attributes */
+    if (!code && !is_sample && value_is_missing(&counter->value) && !field->may_miss)
+        code = bl_error_set(&fault, BL_EDATA, "the column \"%s\" is empty", field->column);
+    if (!code)
+        code = bl_own_files_count(c->own, f, c->env, counter->field[f], field->list ? field->list : c->input->name,
+                                  &counter->files, found, &fault);
+    if (code && code != BL_EDATA)
+        return bl_error_pass(e, code, &fault);
+    if (code) {
+        completing_skip(c, f, "", fault.text);
+        bl_buffer_text(&c->texts->extra, "\t\t");
+        return BL_OK;
+    }
+    bl_buffer_printf(&c->texts->extra, "\t%" PRId64 "\t", found->steps);
+    bl_text_escape(&c->texts->extra, found->record.data, found->record.size);
+    if (found->reason.size)
+        bl_buffer_printf(&c->texts->reason, "%s%s", c->texts->reason.size ? "; " : "", found->reason.data);
+    return BL_OK;
+}
+
 /* Appends empty values for field f. */
 static void completing_append_none(struct own_completing *c, int f)
 {
     if (c->own->field[f].path)
         bl_companion_append_values(bl_own_part(c->own, f), NULL, &c->texts->extra);
     else
-        bl_buffer_byte(&c->texts->extra, '\t');
+        bl_buffer_text(&c->texts->extra, c->own->field[f].has_files ? "\t\t" : "\t");
 }
 
-int bl_own_complete(const void *config, const struct bl_kind_env *env, struct bl_counter *counter, struct bl_row *row,
-                    struct bl_completion *texts, struct bl_error *e)
+/* Counts the own steps that the row has in field f, and appends its columns. */
+static int completing_count(struct own_completing *c, int f, struct bl_error *e)
+{
+    if (c->own->field[f].has_files)
+        return completing_count_files(c, f, e);
+    return c->own->field[f].path ? completing_count_file(c, f, e) : completing_count_value(c, f, e);
+}
+
+int bl_own_complete(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
+                    const struct bl_input *input, struct bl_row *row, struct bl_completion *texts, struct bl_error *e)
 {
     const struct bl_row given = *row;
     struct own_completing c = {.own = config,
                                .env = env,
                                .counter = (struct own_counter *)counter,
+                               .input = input,
                                .row = &given,
                                .texts = texts,
                                .is_skipped = row->status != BL_ROW_OK};
@@ -295,7 +341,7 @@ int bl_own_complete(const void *config, const struct bl_kind_env *env, struct bl
         if (c.is_skipped)
             completing_append_none(&c, f);
         else
-            BL_TRY(c.own->field[f].path ? completing_count_file(&c, f, e) : completing_count_value(&c, f, e));
+            BL_TRY(completing_count(&c, f, e));
     }
     BL_TRY(bl_buffer_check(&texts->extra, e));
     BL_TRY(bl_buffer_check(&texts->reason, e));

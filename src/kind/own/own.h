@@ -1,11 +1,12 @@
 /* Own fields: fields with steps of their own, beside those of the sequence. A sequence of 300 frames may have 12 tokens
  * of a transcript, or 40 patches of an image, or none.
  *
- * An own field is an array or a text. A sequence has it in a file of its own, which is named after the sequence as that
- * of a companion is (kind/composite/composite.h), or in a column of the table of sequences. The kind below stands
- * around the kind of the sources, whatever that is, and adds own fields to its sequences. It counts them when all other
- * columns of a row are known, so that a column may come from a table of attributes, and adds the columns NAME.path,
- * NAME.bytes, NAME.length and so on, or only NAME.length, at the end of the row. */
+ * An own field is an array, a text, pictures or frames of videos. A sequence has it in a file of its own, which is
+ * named after the sequence as that of a companion is (kind/composite/composite.h), or in a column of the table of
+ * sequences, which has an array, a text, or the paths of the files (own_files.h). The kind below stands around the kind
+ * of the sources, whatever that is, and adds own fields to its sequences. It counts them when all other columns of a
+ * row are known, so that a column may come from a table of attributes, and adds the columns NAME.path, NAME.bytes,
+ * NAME.length and so on, or only NAME.length, at the end of the row. */
 #ifndef BL_OWN_H
 #define BL_OWN_H
 
@@ -29,10 +30,12 @@ enum bl_own_storage {
 /* The code that sets a text or a config owns it. */
 struct bl_own_field {
     const char *name;
-    const struct bl_kind *kind; /* bl_kind_array or bl_kind_text */
+    const struct bl_kind *kind; /* bl_kind_array, bl_kind_text, or one that decodes, which may be isolated */
     void *config;               /* its options, prepared */
     const char *path;           /* of the files, as of a companion, or NULL */
     const char *column;         /* otherwise: the column of the table that has the values */
+    bool has_files;             /* they are the paths of files */
+    const char *list;           /* of these: the table that has the column; NULL: the input of the sequence */
     enum bl_dtype dtype;        /* of arrays in a column */
     int64_t capacity;           /* steps in a block; 0: as many as the plan needs */
     enum bl_own_storage storage;
@@ -87,6 +90,9 @@ int bl_own_row_length(const struct bl_own *own, int f, const struct bl_row *row,
 /* Sets value to the text in the column of field f. A row without the column has an empty text. */
 int bl_own_row_value(const struct bl_own *own, int f, const struct bl_row *row, struct bl_buffer *value,
                      struct bl_error *e);
+
+/* Returns whether a kind decodes pictures, so that options decide its steps, and their number is that of files. */
+bool bl_own_kind_is_media(const struct bl_kind *kind);
 
 /* Returns whether damage in the own file is a part of the sequence's reason: only if its steps are used. */
 static inline bool bl_own_has_damage(const struct bl_row *file)

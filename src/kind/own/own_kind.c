@@ -8,6 +8,7 @@
 #include "kind/array/array.h"
 #include "kind/input_stat.h"
 #include "kind/own/own.h"
+#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 #include "kind/text/text.h"
@@ -72,6 +73,13 @@ static bool own_is_rows_alone(const void *config)
     return own->inner->spool->is_rows_alone(own->inner_config);
 }
 
+/* --- own fields --------------------------------------------------------------------------------------------------- */
+
+bool bl_own_kind_is_media(const struct bl_kind *kind)
+{
+    return kind->decodes;
+}
+
 /* --- identity ----------------------------------------------------------------------------------------------------- */
 
 /* Appends the identity lines: the sources' as they are, those of own fields after "field NAME ". */
@@ -116,6 +124,35 @@ static void own_sampling(const void *config, struct bl_buffer *out)
 
 /* --- verification ------------------------------------------------------------------------------------------------- */
 
+/* Checks that a file of field f, at this path in the table, holds what its row says. */
+static int own_verify_file(const struct bl_own *own, int f, const struct bl_row *row, const char *path,
+                           struct bl_error *e)
+{
+    const char *unusable;
+    struct bl_input input = {.path = row->path};
+    BL_TRY(bl_input_stat_content(own->field[f].kind, &input, &unusable, e));
+    if (input.bytes != row->bytes)
+        return bl_error_set(e, BL_EDATA, "%s: %s has a different size", own->field[f].name, path);
+    if (row->content && input.content != row->content)
+        return bl_error_set(e, BL_EDATA, "%s: %s has different content", own->field[f].name, path);
+    return BL_OK;
+}
+
+/* Checks the files that the column of field f names. A row that is unusable names none. */
+static int own_verify_records(const struct bl_own *own, int f, const struct bl_row *row, struct bl_error *e)
+{
+    struct bl_own_records records = {.own = own, .f = f, .row = row};
+    bool found = true;
+    int code = BL_OK;
+    while (!code && found) {
+        code = bl_own_records_next(&records, &found, e);
+        if (!code && found)
+            code = own_verify_file(own, f, &records.file, records.path, e);
+    }
+    bl_own_records_free(&records);
+    return code;
+}
+
 /* Checks that the files of own fields hold what they held at the scan, or are still missing. */
 static int own_verify(const void *config, const struct bl_row *row, struct bl_error *e)
 {
@@ -123,18 +160,13 @@ static int own_verify(const void *config, const struct bl_row *row, struct bl_er
     struct bl_companion_row file = {0};
     int code = own->inner->scan->verify ? own->inner->scan->verify(own->inner_config, row, e) : BL_OK;
     for (int f = 0; f < own->fields && !code; f++) {
-        const char *unusable;
-        if (!own->field[f].path)
+        if (own->field[f].has_files)
+            code = own_verify_records(own, f, row, e);
+        if (code || !own->field[f].path)
             continue;
         code = bl_companion_row_read(&own->files, f + 1, row, &file, e);
-        if (code || !*file.path)
-            continue; /* the row was unusable before its file was looked for */
-        struct bl_input input = {.path = file.open_path};
-        code = bl_input_stat_content(own->field[f].kind, &input, &unusable, e);
-        if (!code && input.bytes != file.row.bytes)
-            code = bl_error_set(e, BL_EDATA, "%s: %s has a different size", own->field[f].name, file.path);
-        else if (!code && file.row.content && input.content != file.row.content)
-            code = bl_error_set(e, BL_EDATA, "%s: %s has different content", own->field[f].name, file.path);
+        if (!code && *file.path) /* otherwise the row was unusable before its file was looked for */
+            code = own_verify_file(own, f, &file.row, file.path, e);
     }
     bl_companion_row_free(&file);
     return code;
@@ -169,7 +201,7 @@ static int own_field_of(const struct bl_own *own, int f, const struct bl_kind_en
     struct bl_fields fields = {0};
     int64_t length = 0;
     *out = (struct bl_field){.kind = "array", .dtype = field->dtype, .rank = BL_RANK_UNKNOWN};
-    if (field->kind == &bl_kind_text) {
+    if (field->kind == &bl_kind_text || bl_own_kind_is_media(field->kind)) {
         BL_TRY(field->kind->read->fields(field->config, env, NULL, &fields, e));
         *out = fields.field[0];
         return BL_OK;
@@ -233,7 +265,11 @@ static void own_describe(const void *config, const struct bl_field *field, struc
         bl_buffer_text(out, "lists of numbers");
     else
         from->kind->read->describe(from->config, field, out);
-    bl_buffer_printf(out, ", of %s%s", from->path ? "" : "the column ", from->path ? from->path : from->column);
+    bl_buffer_printf(out, ", of %s%s",
+                     from->path        ? ""
+                     : from->has_files ? "the files in the column "
+                                       : "the column ",
+                     from->path ? from->path : from->column);
 }
 
 static int own_versions(const void *config, const struct bl_kind_env *env, bl_version_emit *emit, void *sink,

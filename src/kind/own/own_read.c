@@ -7,6 +7,7 @@
 #include "kind/array/array.h"
 #include "kind/input_stat.h"
 #include "kind/own/own.h"
+#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 
@@ -69,6 +70,44 @@ static int value_read(struct own_reader *r, int f, const struct bl_request *requ
     return list_read(r, f, request->steps, out, e);
 }
 
+/* Reads the files that the column of field f names, one behind the other. */
+static int files_read(struct own_reader *r, int f, const struct bl_request *request, uint8_t *out, struct bl_note *note,
+                      struct bl_error *e)
+{
+    struct own_field_reader *reader = &r->field[f];
+    struct bl_own_records records = {.own = r->own, .f = f, .row = &request->row};
+    const size_t step = bl_field_step_bytes(&reader->fields.field[0]);
+    const struct bl_kind *kind = bl_own_part(r->own, f)->kind;
+    bool found = true;
+    int64_t done = 0;
+    int code = BL_OK;
+    while (!code && found) {
+        code = bl_own_records_next(&records, &found, e);
+        if (code || !found)
+            continue;
+        if (records.file.length > request->steps - done) {
+            code = bl_error_set(e, BL_EFAIL, "%s: the files in %s.files have more steps than its length: scan again",
+                                request->row.id, r->own->field[f].name);
+            continue;
+        }
+        uint8_t *at = out + (size_t)done * step;
+        struct bl_request whole = {
+            .row = records.file, .steps = records.file.length, .out = &at, .memory = request->memory};
+        struct bl_note one = {0};
+        code = bl_file_check_read(&reader->check, kind, reader->reader, &whole, &one, e);
+        if (code == BL_EDATA)
+            bl_error_prefix(e, "%s", records.path);
+        if (one.text[0])
+            bl_row_append_reason(note->text, sizeof note->text, "%s: %s", records.path, one.text);
+        done += records.file.length;
+    }
+    if (!code && done != request->steps)
+        code = bl_error_set(e, BL_EFAIL, "%s: the files in %s.files have fewer steps than its length: scan again",
+                            request->row.id, r->own->field[f].name);
+    bl_own_records_free(&records);
+    return code;
+}
+
 /* Reads all own steps of the sequence in field f. The message of a fault names the field and its file. */
 static int field_read(struct own_reader *r, int f, const struct bl_request *request, uint8_t *out, struct bl_note *note,
                       struct bl_error *e)
@@ -81,7 +120,9 @@ static int field_read(struct own_reader *r, int f, const struct bl_request *requ
         return bl_error_set(e, BL_EFAIL, "%s: the table has %" PRId64 " steps of %s, the plan %" PRId64 ": scan again",
                             request->row.id, length, name, whole.steps);
     if (!r->own->field[f].path) {
-        int code = value_read(r, f, &whole, out, note, e);
+        whole.memory = request->memory;
+        int code = r->own->field[f].has_files ? files_read(r, f, &whole, out, note, e)
+                                              : value_read(r, f, &whole, out, note, e);
         if (code == BL_EDATA)
             bl_error_prefix(e, "%s", name);
         return code;
@@ -98,19 +139,36 @@ static int field_read(struct own_reader *r, int f, const struct bl_request *requ
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
+/* Appends the damage in the files of field f that the scan added to the row's reason. */
+static int damage_append(struct own_reader *r, int f, const struct bl_row *row, struct bl_buffer *damage,
+                         struct bl_error *e)
+{
+    const struct bl_composite_part *part = bl_own_part(r->own, f);
+    struct bl_own_records records = {.own = r->own, .f = f, .row = row};
+    bool found = r->own->field[f].has_files;
+    int code = BL_OK;
+    while (!code && found) {
+        code = bl_own_records_next(&records, &found, e);
+        if (!code && found && bl_own_has_damage(&records.file))
+            bl_companion_append_damage(part, records.path, records.file.reason, damage);
+    }
+    bl_own_records_free(&records);
+    if (code || !r->own->field[f].path)
+        return code;
+    BL_TRY(bl_companion_row_read(&r->own->files, f + 1, row, &r->file, e));
+    if (bl_own_has_damage(&r->file.row))
+        bl_companion_append_damage(part, r->file.path, r->file.row.reason, damage);
+    return BL_OK;
+}
+
 /* Sets r->reason to the reason that the sources' kind gave the row: without the damage in own files at its end, which
  * bl_own_complete has added. */
 static int inner_reason(struct own_reader *r, const struct bl_row *row, struct bl_error *e)
 {
     struct bl_buffer damage = {0};
     int code = BL_OK;
-    for (int f = 0; f < r->own->fields && *row->reason && !code; f++) {
-        if (!r->own->field[f].path)
-            continue;
-        code = bl_companion_row_read(&r->own->files, f + 1, row, &r->file, e);
-        if (!code && bl_own_has_damage(&r->file.row))
-            bl_companion_append_damage(bl_own_part(r->own, f), r->file.path, r->file.row.reason, &damage);
-    }
+    for (int f = 0; f < r->own->fields && *row->reason && !code; f++)
+        code = damage_append(r, f, row, &damage, e);
     if (!code)
         code = bl_buffer_check(&damage, e);
     if (!code)
