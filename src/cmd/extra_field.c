@@ -300,9 +300,7 @@ static int own_field_check_media(const struct bl_extra_field *field, struct bl_e
     if (bl_options_origin(&field->options, "times") != BL_ORIGIN_DEFAULT)
         return bl_error_set(e, BL_EUSAGE, "times: a field with steps: own has its frames alone");
     if (strcmp(field->kind->name, "images") == 0 && field->path && bl_companion_extension(field->path))
-        return bl_error_set(e, BL_EUSAGE,
-                            "\"%s\": pictures are read from files, not from tars: unpack them, or pack the samples by "
-                            "python -m bload.multimodal",
+        return bl_error_set(e, BL_EUSAGE, "\"%s\": pictures are read from files, not from tars: unpack them",
                             field->path);
     return BL_OK;
 }

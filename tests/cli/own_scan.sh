@@ -156,8 +156,16 @@ test_what_an_own_field_may_say() {
   - {name: l, kind: text, steps: own}|:3:5: a field with steps: own has one of these: path, column or key
   - {name: l, kind: text, steps: own, key: a, column: b}|:3:5: a field with steps: own has only one of these: path, column or key
   - {name: l, steps: own, column: b}|:3:5: a field of a column needs its kind: array, text, images or video
-  - {name: l, steps: own, path: "{id}.xyz"}|:3:5: the name {id}.xyz has an unknown extension: give kind: array or text
-  - {name: l, steps: own, path: "{id}.wav", kind: audio}|:3:5: steps: own is for arrays and texts: images, video and sound as fields with their own steps are not supported (kind: audio)
+  - {name: l, steps: own, path: "{id}.xyz"}|:3:5: the name {id}.xyz has an unknown extension: give kind: array, text, images or video
+  - {name: l, steps: own, path: "{id}.wav", kind: audio}|:3:5: steps: own is for arrays, texts, images and videos: a field of the kind audio cannot have steps of its own
+  - {name: l, steps: own, path: "{id}.jpg", kind: frames}|:3:5: steps: own is for arrays, texts, images and videos: a field of the kind frames cannot have steps of its own
+  - {name: l, steps: own, column: c, kind: images, capacity: 9}|:3:5: a field of images with steps: own needs size: WIDTHxHEIGHT, that of each step
+  - {name: l, steps: own, path: "{id}.mp4", capacity: 9}|:3:5: a field of video with steps: own needs size: WIDTHxHEIGHT, that of each step
+  - {name: l, steps: own, path: "{id}.mp4", capacity: 9, size: 8x8, decoder: nvdec}|:3:5: decoder: the processor decodes a field with steps: own
+  - {name: l, steps: own, path: "{id}.mp4", capacity: 9, size: 8x8, times: true}|:3:5: times: a field with steps: own has its frames alone
+  - {name: l, steps: own, path: "{key}.jpg", capacity: 9, size: 8x8}|:3:5: "{key}.jpg": pictures are read from files, not from tars: unpack them
+  - {name: l, steps: own, path: "{id}.jpg", capacity: 9, size: 8x8, fps: 3}|:3:5: --fps is for video: images have no times (--stride takes every N-th)
+  - {name: l, steps: own, path: "{id}.jpg", capacity: 9, size: 8x8, stride: 3}|:3:5: stride is for folders of images: all pictures that a sequence names are steps
   - {name: l, steps: own, path: "{id}.wav", kind: film}|:3:5: there is no kind film
   - {name: l, steps: own, path: a.npy, capacity: 9}|:3:5: "a.npy" is the same file for every sequence: use {id}, {stem} or {name}
   - {name: l, steps: own, path: "{id}.npy", capacity: 9, storage: packed}|:3:5: storage expects padded or flat, not "packed"
