@@ -181,7 +181,7 @@ test_a_damaged_video_has_its_frames() {
     is "video: in/v/b.webm: $(bload scan -q in/v/b.webm --kind video 2>/dev/null | field reason 1)" "$reason"
     expect 3 bload pack -q in/v/b.webm --kind video --size 20x16 -T longest -o v
     stored d "$(id 4)" video >got
-    { stored v b.webm frames; } >expected
+    { stored v in/v/b.webm frames; } >expected
     tail -c $(stat -c %s expected) got | cmp - expected
     expect 3 bload pack -q -c set.yaml -j 3 -o e :same-as d
 }
@@ -201,4 +201,19 @@ test_what_is_refused() {
     # A row of blocks has the whole capacity of large steps in memory.
     sed 's/20x16/8000x8000/; s/capacity: auto/capacity: 100/' set.yaml >large.yaml
     expect 2 bload pack -q -c large.yaml --memory 2G -o d :err '2.0 GiB of memory is not enough: one block takes 35.8 GiB, and a run with one worker '
+}
+
+# Videos in tars are members beside the documents.
+test_a_video_beside_a_member_of_a_tar() {
+    mkdir t
+    npy t/1.npy '2, 3'
+    npy t/2.npy '2, 3'
+    cp in/v/a.mp4 t/1.mp4
+    cp "$(fixture hevc-17.mp4)" t/2.mp4
+    tar -cf s.tar -C t 1.mp4 1.npy 2.mp4 2.npy
+    put tar.yaml 'sources: [s.tar]\nmember: npy\nT: 4\nfields:\n  - {name: film, path: "{key}.mp4", size: 20x16, steps: own, capacity: auto}\n'
+    expect 0 bload pack -q -c tar.yaml -o d :verified :made film.length '30 17'
+    expect 0 bload pack -q t/2.mp4 --size 20x16 -T longest -o v
+    stored d "$(id 2)" film >got
+    stored v t/2.mp4 frames | cmp got -
 }

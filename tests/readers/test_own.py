@@ -2,8 +2,10 @@
 import csv
 import json
 import os
+import subprocess
 
 import numpy as np
+from PIL import Image
 from tokenizers import Tokenizer
 
 import tool
@@ -23,6 +25,7 @@ WAYS = {
 
 class Own(tool.Tool):
     """Arrays with lists under keys, with arrays and texts in files beside them, and with words in a table."""
+    count = COUNT
 
     @classmethod
     def setUpClass(cls):
@@ -118,7 +121,7 @@ class Own(tool.Tool):
                         np.testing.assert_array_equal(got, expected)
                         self.assertEqual(got.dtype, expected.dtype)
                     seen += 1
-        self.assertEqual(seen, COUNT * len(names))
+        self.assertEqual(seen, self.count * len(names))
 
     def test_files_and_columns(self):
         self.check("whole", ("words", "lines", "patches"))
@@ -129,3 +132,80 @@ class Own(tool.Tool):
 
     def test_all_kinds_together(self):
         self.check("small", ("words", "lines", "patches", "i8", "f16", "f64"))
+
+
+WIDTH, HEIGHT = 24, 16  # of the steps of pictures and videos
+
+
+class Media(Own):
+    """Documents with lists of pictures and videos: every step is the picture that was drawn, or as Pillow scales it."""
+    count = 30
+
+    @classmethod
+    def setUpClass(cls):
+        tool.Tool.setUpClass.__func__(cls)
+        self, random = cls(), np.random.default_rng(5)
+        os.makedirs(self.path("media"))
+        cls.pictures, cls.videos, cls.steps, lines = {}, {}, {}, []
+        for i in range(12):
+            name, image = f"media/{i}.{('png', 'bmp', 'webp', 'tif')[i % 4]}", self.draw(random)
+            image.save(self.path(name), **({"lossless": True} if i % 4 == 2 else {}))
+            cls.pictures[name] = np.array(image)
+        for i in range(4):
+            name, frames = f"media/{i}.mkv", np.stack([np.array(self.draw(random)) for _ in range(random.integers(1, 7))])
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{WIDTH}x{HEIGHT}", "-r", "10", "-i", "-", "-c:v", "png",
+                            self.path(name)], input=frames.tobytes(), check=True)
+            cls.videos[name] = frames
+        offset = 0
+        for i in range(30):
+            pictures = [str(name) for name in random.choice(list(cls.pictures), random.integers(0, 5))]
+            films = [str(name) for name in random.choice(list(cls.videos), random.integers(0, 3))]
+            clips, frames = [], []
+            for name in films:
+                first, end = sorted(random.integers(0, len(cls.videos[name]) + 1, 2).tolist())
+                whole = first == end
+                clips.append(name if whole else {"path": name, "start_frame": first, "end_frame": end})
+                frames += list(cls.videos[name] if whole else cls.videos[name][first:end])
+            document = {"text": "x" * (i % 7 + 1), "pictures": pictures, "clips": clips}
+            if not pictures and i % 2:
+                del document["pictures"]
+            line = json.dumps(document)
+            lines.append(line + "\n")
+            empty = np.zeros((0, HEIGHT, WIDTH, 3), np.uint8)
+            cls.steps[f"d.jsonl#{offset}"] = {"pictures": np.stack([cls.pictures[name] for name in pictures]) if pictures else empty,
+                                              "clips": np.stack(frames) if frames else empty}
+            offset += len(line) + 1
+        tool.write(self.path("d.jsonl"), "".join(lines))
+
+    @staticmethod
+    def draw(random):
+        return Image.fromarray(random.integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8))
+
+    def write_yaml(self, names, more=""):
+        kinds = {"pictures": "images", "clips": "video"}
+        tool.write(self.path("own.yaml"), "sources: [d.jsonl]\ntokenizer: bytes\nfields:\n" + "".join(
+            f"  - {{name: {name}, kind: {kinds[name]}, key: {name}, steps: own, capacity: auto, size: {WIDTH}x{HEIGHT}{more}}}\n" for name in names))
+
+    def test_files_and_columns(self):
+        self.check("whole", ("pictures", "clips"))
+
+    def test_lists(self):
+        self.check("small", ("clips",))
+        self.check("tight", ("pictures",))
+
+    def test_all_kinds_together(self):
+        """Scaled pictures are those of Pillow, but at the edges, behind which it takes no pixels and zimg takes mirrored ones."""
+        self.write_yaml(("pictures",), ", storage: padded")
+        text = tool.text(self.path("own.yaml")).replace(f"{WIDTH}x{HEIGHT}", "11x9")
+        tool.write(self.path("own.yaml"), text)
+        dataset = Dataset(self.pack("scaled", "-c", "own.yaml", "-T", "64", cwd=self.directory))
+        field, = (field for field in dataset.manifest["fields"] if field["name"] == "pictures")
+        seen = 0
+        for block in range(dataset.blocks):
+            steps, bounds = self.stored(dataset, field, block)
+            for place, (sequence, *_) in enumerate(dataset.pieces(block)):
+                for step, whole in zip(steps[bounds[place]:bounds[place + 1]], self.steps[dataset.sequences[sequence]["id"]]["pictures"], strict=True):
+                    scaled = np.array(Image.fromarray(whole).resize((11, 9), Image.Resampling.BILINEAR))
+                    self.assertLessEqual(np.abs(step.astype(int) - scaled)[2:-2, 2:-2].max(), 2)
+                    seen += 1
+        self.assertGreater(seen, 20)

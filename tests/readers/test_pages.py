@@ -11,7 +11,7 @@ import numpy as np
 
 import clips
 import tool
-from page import Page, annotations, array, lines
+from page import Page, annotations, array, image, lines
 from test_folders import write
 from text import small_tokenizer
 
@@ -41,6 +41,12 @@ class Pages(Page):
         annotations(self.at("activity_net.json"), *(os.path.splitext(os.path.basename(name))[0] for name in VIDEOS))
         for name in "cooking/001.mp4", "cooking/002.mp4", "003.mp4":
             self.video(self.at("clips", name))
+
+    def make_interleaved(self):
+        for name, size in ("cat.jpg", (30, 20)), ("dog.png", (12, 16)), ("both.jpg", (24, 24)):
+            image(self.at("pictures", name), size)
+        for name in "shots/a.mp4", "shots/b.mp4":
+            self.video(self.at(name), "h264.mp4")
 
     def make_sounds(self):
         for i in range(3):
@@ -74,6 +80,7 @@ class Pages(Page):
         self.make_videos()
         os.makedirs(self.at("build/demo"))
         os.symlink(self.at("videos"), self.at("build/demo/videos"))
+        self.make_interleaved()
         self.make_sounds()
         self.make_texts()
         claimed = {}
