@@ -4,6 +4,7 @@ import os
 import pickle
 
 import numpy as np
+from PIL import Image
 
 import bload
 import tool
@@ -28,6 +29,18 @@ fields:
     kind: array
     steps: own
     capacity: auto
+"""
+PICTURES = """sources: [interleaved.jsonl]
+tokenizer: bytes
+T: 30
+fields:
+  - name: images
+    kind: images
+    key: images
+    size: 8x6
+    steps: own
+    capacity: auto
+    storage: {}
 """
 EXTRA = dict(segment_ids=True, position_ids=True, mask=True)
 WAYS = ("shards", "compressed", "frames", "split", "store", "aligned", "groups", "empty", "joined", "repeat", "jpeg", "delta", "attributes", "failed",
@@ -156,6 +169,53 @@ class Tool(Own):
         tool.write(self.path("words.csv"), "\n".join(texts) + "\n")
         tool.write(self.path("own.yaml"), YAML)
         return out
+
+
+class Pictures(Own):
+    """Pictures that rows name: in blocks, epochs, windows, sequences, views and batches they are those that were drawn."""
+
+    def packed_pictures(self, storage):
+        """A dataset of texts with pictures, and the pictures of each by its id."""
+        random, lines, sources, offset = np.random.default_rng(8), [], {}, 0
+        os.makedirs(self.path("drawn"), exist_ok=True)
+        drawn = [random.integers(0, 256, (6, 8, 3), np.uint8) for _ in range(7)]
+        for i, picture in enumerate(drawn):
+            Image.fromarray(picture).save(self.path("drawn", f"{i}.png"))
+        for i in range(24):
+            chosen = random.integers(0, 7, random.integers(0, 4)).tolist()
+            line = json.dumps({"text": "x" * (1 + i % 9), "images": [f"drawn/{k}.png" for k in chosen]})
+            lines.append(line + "\n")
+            sources[f"interleaved.jsonl#{offset}"] = np.stack([drawn[k] for k in chosen]) if chosen else np.zeros((0, 6, 8, 3), np.uint8)
+            offset += len(line) + 1
+        tool.write(self.path("interleaved.jsonl"), "".join(lines))
+        tool.write(self.path("pictures.yaml"), PICTURES.format(storage))
+        out = self.path("pictures-" + storage)
+        self.bload("pack", "-q", "-c", "pictures.yaml", *SHARDS, "-o", out, cwd=self.directory)
+        self.bload("plan", "-q", "--dataset", out, "--epochs", 1)
+        return out, sources
+
+    @each((("padded",), ("flat",)))
+    def test_read(self, storage):
+        path, sources = self.packed_pictures(storage)
+        view = self.path("view-pictures-" + storage)
+        self.bload("view", "-q", path, "-T", 40, "-o", view)
+        sources.update({f"{os.path.basename(path)}/{name}": value for name, value in list(sources.items())})
+        for where in path, view:
+            for pad in True, False:
+                dataset = bload.open(where, verify=pad, pad=pad)
+                field = dataset.fields["images"]
+                self.assertEqual((field.own, field.shape), (True, (6, 8, 3)))
+                seen = 0
+                for epoch in (*map(dataset.epoch, dataset.epochs), dataset.epoch(0, window=2)):
+                    for block in epoch:
+                        cu = block["images_cu_seqlens"]
+                        for k, one in enumerate(block["ids"][:int(block["num_sequences"])]):
+                            same(self, {"images": block["images"][cu[k]:cu[k + 1]]}, {"images": sources[one]})
+                            seen += len(sources[one])
+                self.assertGreater(seen, 20)
+                for one in dataset.sequences["id"]:
+                    same(self, {"images": dataset.sequence(one)["images"]}, {"images": sources[one]})
+                dataset.verify()
 
 
 class Epochs(Own):
