@@ -21,7 +21,6 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "cmd/inputs_own.h"
 #include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
 #include "plan/capacity.h"

@@ -57,6 +57,10 @@ int bl_inputs_resolve(struct bl_inputs *inputs, const char *const *operand, int 
 void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *subset,
                     const struct bl_plan_options *plan);
 
+/* Sets the capacities of the own fields of the YAML file, where --capacity does not: of a plan for which the inputs are
+ * not listed. BL_EUSAGE: --capacity names no such field. */
+int bl_inputs_set_capacities(const struct bl_inputs *inputs, struct bl_plan_options *options, struct bl_error *e);
+
 /* Returns the directory to which relative paths of an option are relative: that of the YAML file if the option comes
  * from there, or NULL for the working directory. */
 const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_options *options, const char *option);
@@ -75,13 +79,32 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd);
  * warnings, isolates what decodes, and reads the table of attributes. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd);
 
-/* Has a kind load what its options name, for example a tokenizer, and prints its warning. */
-int bl_inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
-                           void *config, struct bl_error *e);
-
 void bl_inputs_free(struct bl_inputs *inputs);
 
 /* Prints "ignored in folders: 3 .txt, 1 hidden" for the summary, if anything was ignored. */
 void bl_inputs_print_ignored(const struct bl_inputs *inputs);
+
+/* --- own fields --------------------------------------------------------------------------------------------------- */
+
+/* The steps of bl_inputs_use for fields of the YAML file with steps of their own (inputs_own.c), in this order. */
+
+/* Has the kind of the sources, which is not prepared yet, keep the values of which own fields are made. Lists have
+ * columns of all their keys. BL_EUSAGE: the sources have no keys. */
+int bl_inputs_take_keys(struct bl_inputs *inputs, struct bl_error *e);
+
+/* Makes the kind that adds the own fields to the kind of the sources. What decodes is isolated. */
+int bl_inputs_make_own(struct bl_inputs *inputs, struct bl_error *e);
+
+/* Remembers the path of the table of attributes, to whose folder the paths in its columns are relative, before options
+ * are resolved. */
+int bl_inputs_note_list(struct bl_inputs *inputs, const struct bl_options *options, struct bl_error *e);
+
+/* When attributes and lists are read: finds the table of each column, and checks that the table of sequences will have
+ * the columns; one that is given is checked elsewhere. BL_EUSAGE names one that is missing. */
+int bl_inputs_check_own(struct bl_inputs *inputs, struct bl_error *e);
+
+/* Has a kind load what its options name, for example a tokenizer, and prints its warning. */
+int bl_inputs_prepare_kind(struct bl_inputs *inputs, const struct bl_options *options, const struct bl_kind *kind,
+                           void *config, struct bl_error *e);
 
 #endif

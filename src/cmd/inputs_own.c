@@ -1,6 +1,6 @@
 /* Makes the kind with own fields: prepares each field, has its decoder isolated, and finds the columns and the tables
  * from which it takes its values. */
-#include "cmd/inputs_own.h"
+#include "cmd/inputs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

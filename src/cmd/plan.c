@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/compare.h"
-#include "cmd/inputs_own.h"
+#include "cmd/inputs.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "run/plan.h"

@@ -3,10 +3,11 @@
 
 # Five documents, of which three name pictures and two name videos; set.yaml packs all of it. Pictures have several sizes.
 setup() {
-    local i
+    local i name
     mkdir -p in/img in/v
-    for i in 0 1 2 3 4 5; do
-        ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=$((40 + 8 * i))x$((32 + 4 * i)):rate=10 -frames:v 1 in/img/$i.$([ $((i % 2)) = 1 ] && echo png || echo jpg)
+    for name in 0.jpg 1.png 2.jpg 3.png 4.jpg 5.png; do
+        i=${name%.*}
+        ffmpeg -v error -nostdin -f lavfi -i testsrc2=size=$((40 + 8 * i))x$((32 + 4 * i)):rate=10 -frames:v 1 in/img/$name
     done
     cp "$(fixture h264-30.mp4)" in/v/a.mp4
     cp "$(fixture vp9-24.webm)" in/v/b.webm
@@ -182,7 +183,7 @@ test_a_damaged_video_has_its_frames() {
     expect 3 bload pack -q in/v/b.webm --kind video --size 20x16 -T longest -o v
     stored d "$(id 4)" video >got
     { stored v in/v/b.webm frames; } >expected
-    tail -c $(stat -c %s expected) got | cmp - expected
+    tail -c "$(stat -c %s expected)" got | cmp - expected
     expect 3 bload pack -q -c set.yaml -j 3 -o e :same-as d
 }
 

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "kind/array/array.h"
 #include "kind/composite/composite_kind.h"
-#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 
@@ -278,6 +277,7 @@ static int completing_count_files(struct own_completing *c, int f, struct bl_err
     const struct bl_own_field *field = &c->own->field[f];
     struct own_counter *counter = c->counter;
     struct bl_own_found *found = &counter->found;
+    const struct bl_own_source source = bl_own_source(c->own, f);
     struct bl_error fault = {0};
     BL_TRY(bl_own_row_value(c->own, f, c->row, &counter->value, e));
     int code = bl_own_files_parse(&counter->files, counter->value.data, counter->value.size, &fault);
@@ -285,7 +285,7 @@ static int completing_count_files(struct own_completing *c, int f, struct bl_err
     if (!code && !is_sample && value_is_missing(&counter->value) && !field->may_miss)
         code = bl_error_set(&fault, BL_EDATA, "the column \"%s\" is empty", field->column);
     if (!code)
-        code = bl_own_files_count(c->own, f, c->env, counter->field[f], field->list ? field->list : c->input->name,
+        code = bl_own_files_count(&source, c->env, counter->field[f], field->list ? field->list : c->input->name,
                                   &counter->files, found, &fault);
     if (code && code != BL_EDATA)
         return bl_error_pass(e, code, &fault);

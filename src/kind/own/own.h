@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "kind/composite/composite.h"
 #include "kind/kind.h"
+#include "kind/own/own_files.h"
 
 /* --- own fields --------------------------------------------------------------------------------------------------- */
 
@@ -84,6 +85,12 @@ static inline const struct bl_composite_part *bl_own_part(const struct bl_own *o
     return &own->files.part[f + 1];
 }
 
+/* Returns whose the files are that the column of field f names. */
+static inline struct bl_own_source bl_own_source(const struct bl_own *own, int f)
+{
+    return (struct bl_own_source){bl_own_part(own, f), own->files.sources_base};
+}
+
 /* Sets the number of own steps that the row has in field f. BL_EUSAGE: the table has no such column. */
 int bl_own_row_length(const struct bl_own *own, int f, const struct bl_row *row, int64_t *length, struct bl_error *e);
 
@@ -93,11 +100,5 @@ int bl_own_row_value(const struct bl_own *own, int f, const struct bl_row *row, 
 
 /* Returns whether a kind decodes pictures, so that options decide its steps, and their number is that of files. */
 bool bl_own_kind_is_media(const struct bl_kind *kind);
-
-/* Returns whether damage in the own file is a part of the sequence's reason: only if its steps are used. */
-static inline bool bl_own_has_damage(const struct bl_row *file)
-{
-    return file->length > 0 && *file->reason;
-}
 
 #endif

@@ -216,16 +216,16 @@ static int found_take(void *sink, int input, const struct bl_row *given, struct 
     return bl_buffer_check(&found->record, e);
 }
 
-int bl_own_files_count(const struct bl_own *own, int f, const struct bl_kind_env *env, struct bl_counter *counter,
+int bl_own_files_count(const struct bl_own_source *source, const struct bl_kind_env *env, struct bl_counter *counter,
                        const char *list, const struct bl_own_files *files, struct bl_own_found *found,
                        struct bl_error *e)
 {
-    const struct bl_composite_part *part = bl_own_part(own, f);
+    const struct bl_composite_part *part = source->part;
     const struct bl_input input = {.path = list, .name = list, .id = ""};
     struct bl_chunk chunk = {.input = &input,
                              .inputs = 1,
                              .end = INT64_MAX,
-                             .base = own->files.sources_base,
+                             .base = source->base,
                              .list = true,
                              .clips = true,
                              .line = files->line,
@@ -278,7 +278,7 @@ void bl_own_records_free(struct bl_own_records *records)
 static int records_begin(struct bl_own_records *r, struct bl_error *e)
 {
     struct bl_buffer name = {0};
-    bl_buffer_printf(&name, "%s.files", r->own->field[r->f].name);
+    bl_buffer_printf(&name, "%s.files", r->source.part->name);
     int code = bl_buffer_check(&name, e);
     bl_buffer_text(&r->text, "");
     if (!code && !bl_row_get_value(r->row, name.data, &r->text))
@@ -302,7 +302,7 @@ static int records_set(struct bl_own_records *r, char *const value[RECORD_VALUES
     int64_t stream;
     struct bl_row *file = &r->file;
     *file = (struct bl_row){.id = r->row->id,
-                            .kind = r->own->field[r->f].kind->name,
+                            .kind = r->source.part->kind->name,
                             .status = BL_ROW_OK,
                             .sampling = r->row->sampling,
                             .start = "",
@@ -318,12 +318,12 @@ static int records_set(struct bl_own_records *r, char *const value[RECORD_VALUES
         stream > INT32_MAX || !record_number(value[RECORD_BEGIN], 0, &file->clip_begin) ||
         !record_number(value[RECORD_END], 0, &file->clip_end) || file->clip_begin > file->clip_end ||
         file->length > INT32_MAX || !bl_content_parse(value[RECORD_CONTENT], &file->content))
-        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in %s.files", r->row->id, r->own->field[r->f].name);
+        return bl_error_set(e, BL_EFAIL, "%s: an invalid number in %s.files", r->row->id, r->source.part->name);
     file->stream = (int)stream;
     file->is_clip = file->clip_end > 0;
     r->path = value[RECORD_PATH];
     free(r->open_path);
-    file->path = r->open_path = bl_path_join(r->own->files.sources_base, r->path);
+    file->path = r->open_path = bl_path_join(r->source.base, r->path);
     return r->open_path ? BL_OK : bl_error_memory(e);
 }
 
@@ -348,7 +348,7 @@ int bl_own_records_next(struct bl_own_records *r, bool *found, struct bl_error *
         if (at) {
             int64_t length = bl_text_unescape(at, strlen(at));
             if (length < 0)
-                return bl_error_set(e, BL_EFAIL, "%s: %s.files is malformed", r->row->id, r->own->field[r->f].name);
+                return bl_error_set(e, BL_EFAIL, "%s: %s.files is malformed", r->row->id, r->source.part->name);
             at[length] = '\0';
         }
         at = tab ? tab + 1 : NULL;

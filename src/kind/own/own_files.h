@@ -6,7 +6,19 @@
 #ifndef BL_OWN_FILES_H
 #define BL_OWN_FILES_H
 
-#include "kind/own/own.h"
+#include "kind/composite/composite.h"
+
+/* The field whose files these are. */
+struct bl_own_source {
+    const struct bl_composite_part *part; /* its kind, config and name */
+    const char *base;                     /* the directory that relative paths in the table refer to, or NULL */
+};
+
+/* Returns whether damage in the own file is a part of the sequence's reason: only if its steps are used. */
+static inline bool bl_own_has_damage(const struct bl_row *file)
+{
+    return file->length > 0 && *file->reason;
+}
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
@@ -37,19 +49,18 @@ struct bl_own_found {
     const char *list;
 };
 
-/* Counts the files of a value. list: the path of the table or list that has the value, as rows have it. BL_EDATA: one
- * of them is unusable; the message names it. */
-int bl_own_files_count(const struct bl_own *own, int f, const struct bl_kind_env *env, struct bl_counter *counter,
+/* Counts the files of a value. source: their field. list: the path of the table or list that has the value, as rows
+ * have it. BL_EDATA: one of them is unusable; the message names it. */
+int bl_own_files_count(const struct bl_own_source *source, const struct bl_kind_env *env, struct bl_counter *counter,
                        const char *list, const struct bl_own_files *files, struct bl_own_found *found,
                        struct bl_error *e);
 void bl_own_found_free(struct bl_own_found *found);
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-/* Reads the records of NAME.files in a row, one after the other. Start from {0} with own, f and row set. */
+/* Reads the records of NAME.files in a row, one after the other. Start from {0} with source and row set. */
 struct bl_own_records {
-    const struct bl_own *own;
-    int f;
+    struct bl_own_source source;
     const struct bl_row *row;
     bool begun;
     struct bl_buffer text;

@@ -8,7 +8,6 @@
 #include "kind/array/array.h"
 #include "kind/input_stat.h"
 #include "kind/own/own.h"
-#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 #include "kind/text/text.h"
@@ -141,7 +140,7 @@ static int own_verify_file(const struct bl_own *own, int f, const struct bl_row 
 /* Checks the files that the column of field f names. A row that is unusable names none. */
 static int own_verify_records(const struct bl_own *own, int f, const struct bl_row *row, struct bl_error *e)
 {
-    struct bl_own_records records = {.own = own, .f = f, .row = row};
+    struct bl_own_records records = {.source = bl_own_source(own, f), .row = row};
     bool found = true;
     int code = BL_OK;
     while (!code && found) {

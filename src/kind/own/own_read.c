@@ -7,7 +7,6 @@
 #include "kind/array/array.h"
 #include "kind/input_stat.h"
 #include "kind/own/own.h"
-#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/own/own_text.h"
 
@@ -75,7 +74,7 @@ static int files_read(struct own_reader *r, int f, const struct bl_request *requ
                       struct bl_error *e)
 {
     struct own_field_reader *reader = &r->field[f];
-    struct bl_own_records records = {.own = r->own, .f = f, .row = &request->row};
+    struct bl_own_records records = {.source = bl_own_source(r->own, f), .row = &request->row};
     const size_t step = bl_field_step_bytes(&reader->fields.field[0]);
     const struct bl_kind *kind = bl_own_part(r->own, f)->kind;
     bool found = true;
@@ -144,7 +143,7 @@ static int damage_append(struct own_reader *r, int f, const struct bl_row *row, 
                          struct bl_error *e)
 {
     const struct bl_composite_part *part = bl_own_part(r->own, f);
-    struct bl_own_records records = {.own = r->own, .f = f, .row = row};
+    struct bl_own_records records = {.source = bl_own_source(r->own, f), .row = row};
     bool found = r->own->field[f].has_files;
     int code = BL_OK;
     while (!code && found) {
