@@ -150,7 +150,7 @@ test_what_an_own_field_may_say() {
   - {name: l, path: "l/{id}.npy", steps: mine}|:3:5: steps expects common or own, not "mine"
   - {name: l, path: "l/{id}.npy", capacity: 9}|:3:5: capacity is for a field with steps: own
   - {name: l, path: "l/{id}.npy", steps: common, storage: flat}|:3:5: storage is for a field with steps: own
-  - {name: l, path: "l/{id}.npy", missing: empty}|:3:5: missing is for a field with steps: own
+  - {name: l, path: "l/{id}.npy", missing: empty}|:3:5: missing: empty is for a field with steps: own
   - {name: l, kind: text, column: text}|:3:5: column is for a field with steps: own
   - {name: l, kind: text, key: text}|:3:5: key is for a field with steps: own
   - {name: l, kind: text, steps: own}|:3:5: a field with steps: own has one of these: path, column or key
