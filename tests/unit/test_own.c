@@ -3,6 +3,7 @@
 #include "base/option.h"
 #include "kind/array/array.h"
 #include "kind/own/own.h"
+#include "kind/own/own_files.h"
 #include "kind/own/own_list.h"
 #include "kind/text/config.h"
 #include "kind/text/text.h"
@@ -110,6 +111,108 @@ UNIT_TEST(other_values_are_no_arrays)
     }
 }
 
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* Checks that a value names these files: the lines of a list of clips, a newline between two. */
+UNIT_TEST(a_value_names_files)
+{
+    static const struct {
+        const char *text, *lines;
+    } known[] = {
+        {"", ""},
+        {" null ", ""},
+        {" [ ] ", ""},
+        {" a b.jpg\n", "a b.jpg\t\t\t\t\t"},
+        {"[\"a.jpg\", \"b\\t\\u00e4.jpg\"]", "a.jpg\t\t\t\t\t\nb\\t\xc3\xa4.jpg\t\t\t\t\t"},
+        {"{\"path\": \"a\"}", "a\t\t\t\t\t"},
+        {"[{\"bytes\": null, \"path\": \"a\"}]", "a\t\t\t\t\t"},
+        {"[{\"start\": 1.5, \"end\": \"0:02\", \"path\": \"a\"}, \"b\"]", "a\t1.5\t0:02\t\t\t\nb\t\t\t\t\t"},
+        {"[{\"path\": \"a\", \"start_frame\": 2, \"end_frame\": null}]", "a\t\t\t2\t\t"},
+    };
+    struct bl_own_files files = {0};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        struct bl_buffer lines = {0};
+        ck_assert_msg(!bl_own_files_parse(&files, known[i].text, strlen(known[i].text), &e), "%s", e.text);
+        bl_buffer_text(&lines, "");
+        for (size_t l = 0; l < files.count; l++) {
+            ck_assert_int_eq(files.line[l].number, (int64_t)l + 1);
+            bl_buffer_text(&lines, l ? "\n" : "");
+            bl_buffer_append(&lines, files.line[l].text, files.line[l].size);
+        }
+        ck_assert_str_eq(lines.data, known[i].lines);
+        bl_buffer_free(&lines);
+    }
+    bl_own_files_free(&files);
+}
+
+UNIT_TEST(other_values_name_none)
+{
+    static const struct {
+        const char *text, *fault;
+    } bad[] = {
+        {"[\"a\"", "not a list of paths: expected , or ] at byte 4"},
+        {"[1]", "file 1: a number, not a path"},
+        {"[\"a\", null]", "file 2: true, false or null, not a path"},
+        {"[\"a\", \"\"]", "file 2: an empty path"},
+        {"[\"a\\u0000b\"]", "file 1: an empty path"},
+        {"[\"\\ud800\"]", "file 1: its path is no text"},
+        {"[{}]", "file 1: an object without a path"},
+        {"[{\"path\": null}]", "file 1: an object without a path"},
+        {"[{\"path\": 3}]", "file 1: path is a number"},
+        {"[{\"path\": \"a\", \"end\": [3]}]", "file 1: end is an array"},
+        {"[{\"path\": \"a\", \"id\": \"b\"}]",
+         "file 1: unknown key \"id\": path, start, end, start_frame and end_frame are known"},
+    };
+    struct bl_own_files files = {0};
+    for (size_t i = 0; i < COUNT(bad); i++)
+        FAILS(bl_own_files_parse(&files, bad[i].text, strlen(bad[i].text), &e), BL_EDATA, bad[i].fault);
+    bl_own_files_free(&files);
+}
+
+/* A table that was edited is refused, and a missing column is told. */
+UNIT_TEST(records_tell_of_files)
+{
+    static const char *const bad[] = {"a\\tx", "a\\t1\\t-2", "a\\t1\\t2\\t12", "a\\t1\\t2\\t\\t\\t\\t5\\t4",
+                                      "a\\\\q\\t1"};
+    const struct bl_composite_part part = {.kind = &bl_kind_array, .name = "f"};
+    struct bl_row row = {.id = "i",
+                         .columns = "\tf.files",
+                         .extra = "\ta.mp4\\t3\\t99\\t0123456789abcdef\\t1\\tcut short\\t2\\t9\\t0 1\\nb"};
+    struct bl_own_records records = {.source = {.part = &part, .base = "base"}, .row = &row};
+    bool found;
+    ck_assert_int_eq(bl_own_records_next(&records, &found, &e), BL_OK);
+    ck_assert(found);
+    ck_assert_str_eq(records.path, "a.mp4");
+    ck_assert_str_eq(records.file.path, "base/a.mp4");
+    ck_assert_int_eq(records.file.length, 3);
+    ck_assert_int_eq(records.file.bytes, 99);
+    ck_assert(records.file.content == 0x0123456789abcdef);
+    ck_assert_int_eq(records.file.stream, 1);
+    ck_assert_str_eq(records.file.reason, "cut short");
+    ck_assert_int_eq(records.file.clip_begin, 2);
+    ck_assert_int_eq(records.file.clip_end, 9);
+    ck_assert_str_eq(records.file.clip_seek, "0 1");
+    ck_assert_int_eq(bl_own_records_next(&records, &found, &e), BL_OK);
+    ck_assert(found && records.file.length == 0 && records.file.bytes == -1 && records.file.stream == -1);
+    ck_assert_int_eq(bl_own_records_next(&records, &found, &e), BL_OK);
+    ck_assert(!found);
+    bl_own_records_free(&records);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        char extra[64];
+        snprintf(extra, sizeof extra, "\t%s", bad[i]);
+        row.extra = extra;
+        records = (struct bl_own_records){.source = {.part = &part}, .row = &row};
+        ck_assert_int_eq(bl_own_records_next(&records, &found, &e), BL_EFAIL);
+        bl_error_clear(&e);
+        bl_own_records_free(&records);
+    }
+    row.columns = "\tg.files";
+    records = (struct bl_own_records){.source = {.part = &part}, .row = &row};
+    FAILS(bl_own_records_next(&records, &found, &e), BL_EUSAGE,
+          "the table has no valid column f.files: scan with the same fields");
+    bl_own_records_free(&records);
+}
+
 /* --- sequences ---------------------------------------------------------------------------------------------------- */
 
 /* Arrays of numbers with three own fields: patches, in files; text and v, in columns. */
@@ -121,6 +224,7 @@ struct setup {
     struct bl_text_config text;
     struct bl_own own;
     struct bl_counter *counter;
+    struct bl_input input;
     struct bl_completion texts;
     struct bl_buffer columns;
     struct bl_row row;
@@ -193,7 +297,8 @@ static void begin(struct setup *s, bool may_miss, const char *values)
 static void complete(struct setup *s)
 {
     struct bl_error e = {0};
-    ck_assert_msg(s->own.scan.complete(&s->own, &s->env, s->counter, &s->row, &s->texts, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(s->own.scan.complete(&s->own, &s->env, s->counter, &s->input, &s->row, &s->texts, &e) == BL_OK, "%s",
+                  e.text);
 }
 
 static void end(struct setup *s)
