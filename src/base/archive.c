@@ -1,4 +1,4 @@
-/* Archives by their first bytes, and members of tars by their places.
+/* Archives by their first bytes, members of tars by their places, and arrays by their names in a file.
  *
  * A format is recognized only if its first bytes cannot be those of a text or of media: a text may begin with "BZh" or
  * "PAR1", so that further bytes of these formats are compared. Tests with arithmetic come after the constants. */
@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <xxhash.h>
 
 #include "base/fs.h"
@@ -204,15 +205,19 @@ bool bl_member_parse(const char *path, struct bl_member *member)
 const char *bl_member_file(const char *path, char buffer[PATH_MAX])
 {
     struct bl_member member;
-    if (!bl_member_parse(path, &member))
+    size_t size;
+    /* The member of a tar may hold arrays itself: then the tar is the file. */
+    if (bl_member_parse(path, &member))
+        size = member.tar;
+    else if (!bl_container_array(path, &size))
         return path;
-    if (member.tar >= PATH_MAX) {
+    if (size >= PATH_MAX) {
         errno = ENAMETOOLONG;
-        /* The tar's path is a part of the member's path, and open() needs a NUL behind it. */
+        /* The file's path is a part of the path, and open() needs a NUL behind it. */
         return NULL;
     }
-    memcpy(buffer, path, member.tar);
-    buffer[member.tar] = '\0';
+    memcpy(buffer, path, size);
+    buffer[size] = '\0';
     return buffer;
 }
 
@@ -226,6 +231,31 @@ size_t bl_member_key(const char *name)
 {
     const char *last = bl_path_name(name), *dot = strchr(last, '.');
     return dot && dot > last && dot[1] ? (size_t)(dot - name) : 0;
+}
+
+/* --- arrays of a file --------------------------------------------------------------------------------------------- */
+
+static const char *const container_extensions[] = {"safetensors", "h5", "hdf5", "mat", NULL};
+
+bool bl_container_has_name(const char *path)
+{
+    return bl_path_has_extension(path, container_extensions);
+}
+
+const char *bl_container_array(const char *path, size_t *file)
+{
+    /* Folders and arrays may have "#/" in their names: the first one behind such a file counts. */
+    for (const char *mark = path; (mark = strstr(mark, "#/")); mark++) {
+        for (int i = 0; container_extensions[i]; i++) {
+            size_t tail = strlen(container_extensions[i]), size = (size_t)(mark - path);
+            if (size <= tail + 1 || mark[-(ptrdiff_t)tail - 1] != '.' || !mark[2] ||
+                strncasecmp(mark - tail, container_extensions[i], tail) != 0)
+                continue;
+            *file = size;
+            return mark + 2;
+        }
+    }
+    return NULL;
 }
 
 /* --- index of members --------------------------------------------------------------------------------------------- */

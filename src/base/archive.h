@@ -1,5 +1,5 @@
-/* Archives: recognizes files that hold other files or rows, names a member of a tar by its place in the tar, and finds
- * members by their names.
+/* Archives: recognizes files that hold other files or rows, names a member of a tar by its place in the tar, finds
+ * members by their names, and names an array of a file that holds several.
  *
  * The path of a member contains its place, as "data-000.tar@1536+48213/0001.mp4" does. Tables, requests, messages to
  * decoder processes, companions and clips have paths already, so none of them needs more columns for tars. */
@@ -39,8 +39,8 @@ struct bl_member {
 /* Parses the path of a member. Returns false if it names none. */
 bool bl_member_parse(const char *path, struct bl_member *member);
 
-/* Returns the path of the file to open: the path itself, or the path of a member's tar, in buffer. NULL with errno: the
- * path is too long. */
+/* Returns the path of the file to open: the path itself, or in buffer the path of a member's tar, or of the file that
+ * has an array (bl_container_array). NULL with errno: the path is too long. */
 const char *bl_member_file(const char *path, char buffer[PATH_MAX]);
 
 /* Appends the path of a member. */
@@ -50,6 +50,18 @@ void bl_member_append(struct bl_buffer *out, const char *tar, int64_t begin, int
  * slash. What follows the dot says what it is: "seg.npy". 0: it has none, or its name is hidden. Source: the WebDataset
  * format. */
 size_t bl_member_key(const char *name);
+
+/* --- arrays of a file --------------------------------------------------------------------------------------------- */
+
+/* An array of a file that holds several: "c3d.h5#/v_abc/c3d" is the array v_abc/c3d of c3d.h5. Such a path stands
+ * wherever the path of a file is expected; size and content are those of the whole file. */
+
+/* Returns whether the name is that of a file that may hold several arrays: .safetensors, .h5, .hdf5, .mat. */
+bool bl_container_has_name(const char *path);
+
+/* Returns the name of the array, within the path, and sets *file to the bytes of the path that name the file. NULL: the
+ * path names no array. */
+const char *bl_container_array(const char *path, size_t *file);
 
 /* --- index of members --------------------------------------------------------------------------------------------- */
 

@@ -32,7 +32,7 @@ void bl_opener_set(bl_opener *function, void *context)
 
 int bl_opener_open(const char *path, int flags)
 {
-    /* The tar is opened in place of its member. */
+    /* The tar is opened in place of its member, and a file in place of an array that it holds. */
     char tar[PATH_MAX];
     const char *file = bl_member_file(path, tar);
     return file ? open(file, flags) : -1;

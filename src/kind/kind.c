@@ -4,12 +4,19 @@
  * stands in one place: a kind without `lists`, for example, has no input that is a list. */
 #include "kind/kind.h"
 
+#include <limits.h>
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/fs.h"
 
 bool bl_kind_has_extension(const struct bl_kind *kind, const char *name)
 {
+    char file[PATH_MAX];
+    size_t size;
+    /* The name of an array says nothing: the file has the extension. */
+    if (bl_container_array(name, &size) && !(name = bl_member_file(name, file)))
+        return false;
     return bl_path_has_extension(name, kind->extensions) || (kind->reads_stdin && strcmp(name, "-") == 0);
 }
 

@@ -32,6 +32,32 @@ UNIT_TEST(paths_of_members)
         ck_assert_msg(!bl_member_parse(files[i], &m), "%s", files[i]);
 }
 
+UNIT_TEST(paths_of_arrays)
+{
+    static const struct {
+        const char *path, *file, *array; /* array NULL: the path names none */
+    } paths[] = {{"c3d.h5#/v_abc/c3d", "c3d.h5", "v_abc/c3d"},
+                 {"d/X.HDF5#/a", "d/X.HDF5", "a"},
+                 {"m.mat#/x#/y", "m.mat", "x#/y"},
+                 {"a#/b/w.safetensors#/b#/a.h5#/c", "a#/b/w.safetensors", "b#/a.h5#/c"},
+                 {"x.tar@512+99/k/1.h5#/v", "x.tar", "v"},
+                 {"c3d.h5", "c3d.h5", NULL},
+                 {"c3d.h5#/", "c3d.h5#/", NULL},
+                 {"c3d.h5#x", "c3d.h5#x", NULL},
+                 {"h5#/x", "h5#/x", NULL},
+                 {".h5#/x", ".h5#/x", NULL},
+                 {"a.npz#/x", "a.npz#/x", NULL},
+                 {"#/x", "#/x", NULL}};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        char file[PATH_MAX];
+        size_t size;
+        ck_assert_pstr_eq(bl_container_array(paths[i].path, &size), paths[i].array);
+        ck_assert_pstr_eq(bl_member_file(paths[i].path, file), paths[i].file);
+    }
+    ck_assert(bl_container_has_name("a.mat") && bl_container_has_name("a.SafeTensors") &&
+              !bl_container_has_name("mat"));
+}
+
 UNIT_TEST(keys_end_at_the_first_dot)
 {
     static const struct {
