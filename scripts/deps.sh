@@ -81,6 +81,12 @@ needs_check() {
     need bindfs has bindfs
     need python3-venv can_make_venv
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+    # Loaded where a source is an HDF5 file.
+    need libhdf5-103-1 has_hdf5
+}
+
+has_hdf5() {
+    ls /usr/lib/*/libhdf5_serial.so.103
 }
 
 needs_demo() {

@@ -42,7 +42,7 @@ only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
 # Threads belong to the pool. Readers wait for each other: in inflated.c for a copy, and for a GPU.
-only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
+only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/array/hdf5.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
 within base base/
 within plan plan/ base/
 within pool pool/ base/

@@ -329,9 +329,9 @@ static int inputs_isolate(struct bl_inputs *inputs, struct bl_error *e)
     for (int p = 0; p < joined->parts; p++)
         BL_TRY(bl_isolation_check(isolation, joined->part[p].kind, joined->part[p].config, e));
     if (single)
-        bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config);
+        bl_isolation_add(isolation, &inputs->set.kind, inputs->set.kind_config, NULL);
     for (int p = 0; p < joined->parts; p++)
-        bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config);
+        bl_isolation_add(isolation, &joined->part[p].kind, joined->part[p].config, joined->part[p].path);
     return BL_OK;
 }
 
@@ -466,11 +466,9 @@ static int inputs_refuse_none(const struct bl_inputs *inputs, const struct bl_ki
                                 source);
     }
     for (int i = 0; i < inputs->set.files.ignored_count; i++) {
-        if (strcmp(inputs->set.files.ignored[i].extension, ".parquet") == 0)
-            return bl_error_set(
-                e, BL_EFAIL,
-                "no inputs: bload reads Parquet as lines of JSON: python3 -m bload.parquet FOLDER --columns "
-                "text | bload pack -");
+        char name[sizeof inputs->set.files.ignored->extension + 1]; /* any name with this extension */
+        snprintf(name, sizeof name, "x%s", inputs->set.files.ignored[i].extension);
+        BL_TRY(bl_sources_refuse(name, "FOLDER", BL_EFAIL, "no inputs", e));
     }
     if (!kind)
         return bl_error_set(e, BL_EFAIL,
@@ -557,6 +555,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .kind = kind,
                                        .names = names,
                                        .implied = inputs_find_implied(cmd),
+                                       .configs = inputs->configs,
                                        .member = inputs->member,
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),

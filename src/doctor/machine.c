@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "bload.h"
+#include "kind/array/hdf5.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "kind/media/module.h"
@@ -271,6 +272,13 @@ void bl_doctor_versions(struct bl_findings *f)
             (void)bl_kinds[k]->read->versions(config, NULL, versions_emit, f, &ignored);
         free(config);
     }
+    struct bl_buffer hdf5 = {0};
+    bl_error_clear(&e);
+    if (bl_hdf5_append_version(&hdf5, &e))
+        bl_findings_add(f, BL_VERDICT_NOTE, "HDF5", "%s", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "HDF5", "%s", hdf5.data);
+    bl_buffer_free(&hdf5);
     /* These libraries belong to no kind: regular expressions, compressed shards, and JPEG files of exports. */
     versions_emit(f, "pcre2", bl_regex_version(regex));
     versions_emit(f, "zstd", bl_compressor_version());

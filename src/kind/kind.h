@@ -200,6 +200,9 @@ struct bl_kind_lists {
 /* The lists of kinds that accept clips only. */
 extern const struct bl_kind_lists bl_clip_lists;
 
+/* Takes the name of a sequence in the file of that number; or, with name NULL, why there may be more of them. */
+typedef int bl_expand_take(void *sink, size_t file, const char *name, const char *fault, struct bl_error *e);
+
 /* Scanning: which sequences the inputs hold, and how long they are. */
 struct bl_kind_scan {
     /* Bytes of input that are counted at once, at most: larger files are cut into parts if they are divisible, and
@@ -230,6 +233,13 @@ struct bl_kind_scan {
     int (*want)(void *config, const struct bl_kind_wanted *wanted, struct bl_error *e);
 
     const struct bl_kind_lists *lists; /* NULL: no file is a list of inputs */
+
+    /* Passes to take the names of the sequences in files that hold several, each of which becomes an input of the path
+     * PATH#/NAME (bl_container_array). A file without names is an input itself. path: to open, count of them. Called
+     * once, before the kind is isolated, and before there are threads. May be NULL: no file holds several. BL_EUSAGE:
+     * a library is missing; BL_EFAIL, BL_ECANCEL. */
+    int (*expand)(void *config, const char *const *path, size_t count, const struct bl_cancel *cancel,
+                  bl_expand_take *take, void *sink, struct bl_error *e);
 
     /* For a kind whose inputs are folders of files with its extensions: their bytes, and the digest of their names and
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */
@@ -334,6 +344,12 @@ struct bl_kind {
     /* Returns whether libraries decode its content on the processor with this config: then decoding can be isolated
      * (kind/isolated). The libraries are in the media module (kind/media/module.h). May be NULL: no library decodes. */
     bool (*decodes)(const void *config);
+
+    /* For a kind without `decodes`, some files of which a library of its own decodes: returns whether this file is one.
+     * Decoding it can be isolated, and the other files are read in the tool. path NULL: whether the inputs may have
+     * such files. load loads that library, in a process that will not be able to open files. Both may be NULL. */
+    bool (*decodes_file)(const void *config, const char *path);
+    int (*load)(struct bl_error *e);
 
     struct bl_kind_options options;
     const struct bl_kind_scan *scan;

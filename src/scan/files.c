@@ -19,6 +19,7 @@
 #include "kind/input_stat.h"
 #include "kind/kinds.h"
 #include "kind/list.h"
+#include "store/shard_table.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -182,7 +183,8 @@ struct folder {
     const struct folder *parent;
     dev_t device;
     ino_t inode;
-    bool is_input; /* the kind reads folders, and this one holds files of it */
+    bool is_input;   /* the kind reads folders, and this one holds files of it */
+    bool is_dataset; /* bload's own, or below one: its shards are no inputs */
 };
 
 /* A folder that was read, wherever its path leads. */
@@ -297,6 +299,10 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
         bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
+    if (folder->is_dataset && bl_path_has_suffix(name, ".safetensors")) {
+        bl_files_ignore(about->files, name, 1);
+        return BL_OK;
+    }
     folder->is_input = kind->scan->stat_folder;
     return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
 }
@@ -347,6 +353,9 @@ static int walk_entries(struct walking *w, const char *path, struct folder *here
     code = seen_add(w, path, here, count, e);
     if (code)
         goto out;
+    for (size_t at = 0; at < names.size; at += strlen(names.data + at + 1) + 2)
+        here->is_dataset |=
+            strcmp(names.data + at + 1, BL_SHARDS_FILE) == 0 || strcmp(names.data + at + 1, BL_WORK_FOLDER) == 0;
     for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at + 1) + 2) {
         const char *name = names.data + at + 1;
         bl_buffer_clear(&below);
@@ -376,7 +385,8 @@ static int walk_folder(struct walking *w, const char *path, const struct folder 
         if (up->device == status.st_dev && up->inode == status.st_ino)
             return bl_error_set(e, BL_EUSAGE, "%s leads back to a folder above it: remove that link", path);
     }
-    struct folder here = {.parent = parent, .device = status.st_dev, .inode = status.st_ino};
+    struct folder here = {
+        .parent = parent, .is_dataset = parent && parent->is_dataset, .device = status.st_dev, .inode = status.st_ino};
     int code = walk_entries(w, path, &here, e);
     if (code || !here.is_input)
         return code;

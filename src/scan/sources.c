@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/kinds.h"
+#include "scan/containers.h"
 #include "scan/files.h"
 #include "scan/globs.h"
 #include "scan/samples.h"
@@ -128,6 +129,23 @@ static int path_find_kind(const char *path, const struct bl_kind **kind, struct 
     return BL_OK;
 }
 
+int bl_sources_refuse(const char *name, const char *operand, int code, const char *prefix, struct bl_error *e)
+{
+    static const char *const pickled[] = {"pt", "pth", "pkl", "pickle", "mdb", "lmdb", NULL};
+    if (bl_path_has_suffix(name, ".parquet"))
+        return bl_error_set(
+            e, code,
+            "%s: bload reads Parquet as lines of JSON: python3 -m bload.parquet %s --columns text | bload pack -",
+            prefix, operand);
+    if (bl_path_has_extension(name, pickled))
+        return bl_error_set(
+            e, code,
+            "%s: bload reads no pickles and no LMDB: python3 -m bload.arrays %s -o NPY makes .npy files "
+            "of the arrays in them",
+            prefix, operand);
+    return BL_OK;
+}
+
 /* Adds a file that the user named; the id of a tar is its name without folders. BL_EUSAGE: Parquet is read by
  * another program, and a compressed tar cannot be read in place. */
 static int listing_add_file(struct listing *l, const char *path, struct bl_error *e)
@@ -138,11 +156,7 @@ static int listing_add_file(struct listing *l, const char *path, struct bl_error
                  {".tzst", "unzstd --rm"}, {".tar.xz", "unxz"},       {".tar.bz2", "bunzip2"},
                  {".tbz2", "bunzip2"},     {".tar.lz4", "unlz4 --rm"}};
     const struct bl_kind *kind = l->walk.kind;
-    if (bl_path_has_suffix(path, ".parquet"))
-        return bl_error_set(
-            e, BL_EUSAGE,
-            "%s: bload reads Parquet as lines of JSON: python3 -m bload.parquet %s --columns text | bload pack -", path,
-            path);
+    BL_TRY(bl_sources_refuse(path, path, BL_EUSAGE, path, e));
     if (!kind)
         BL_TRY(path_find_kind(path, &kind, e));
     /* The check comes after Parquet and applies to every kind. */
@@ -465,6 +479,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                                                .sharing = sources->sharing};
     if (!code)
         code = bl_samples_expand(files, &samples, e);
+    if (!code && sources->configs)
+        code = bl_containers_expand(files, sources->configs, sources->base, sources->cancel, e);
     if (code)
         goto out;
     /* Sorting makes the order independent of the order of the sources. */

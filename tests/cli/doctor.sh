@@ -19,6 +19,11 @@ no_slurm() {
     expect "$1" env PATH="$PWD/none" "$BLOAD" "${@:3}"
 }
 
+test_without_hdf5() {
+    poor hdf5 0
+    verdict note HDF5 "HDF5 files need HDF5's library, which is not installed (Debian, Ubuntu: apt install libhdf5-103-1"
+}
+
 test_a_good_machine() {
     no_slurm 0 bload doctor dir
     is '' "$(files dir)"

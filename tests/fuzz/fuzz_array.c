@@ -1,5 +1,5 @@
-/* Arrays: NPY files and NPZ archives. The first byte says the options; what is counted can be read, in one piece or in
- * several, in any order, or is found at fault, and gives the same bytes. */
+/* Arrays: NPY files, NPZ archives and safetensors files. The first byte says the options; what is counted can be read,
+ * in one piece or in several, in any order, or is found at fault, and gives the same bytes. */
 #include <string.h>
 
 #include "fuzz.h"

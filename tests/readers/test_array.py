@@ -191,7 +191,7 @@ class Arrays(tool.Tool):
         good = npy(np.ones((4, 2), "f4"), (1, 0))
         shape = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }"
         for data, words in (
-                (b"", "empty file"), (b"x" * 50, "neither an NPY file nor an NPZ archive"),
+                (b"", "empty file"), (b"x" * 50, "no file of arrays: neither NPY, NPZ, safetensors nor HDF5"),
                 (good[:-5], "truncated: the header promises 32 bytes of elements, 27 are there"),
                 (good[:40], "truncated: it ends at byte 40"), (good[:8], "truncated"),
                 (good[:6] + b"\4" + good[7:], "unknown NPY version 4.0"),

@@ -18,8 +18,11 @@
 #include <zip.h>
 
 #include "base/buffer.h"
+#include "kind/array/hdf5.h"
 #include "kind/array/inflated.h"
+#include "kind/array/listing.h"
 #include "kind/array/npz.h"
+#include "kind/reservation.h"
 
 /* Prints the type and shape of a step, which all sequences of a dataset share: "F32 [25, 3]". Returns out. 128 bytes
  * hold the name of a type and BL_FIELD_RANK_MAX numbers of up to 19 digits. */
@@ -82,6 +85,8 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
         return code;
     }
     r->path = path;
+    if (r->file.hdf5)
+        BL_TRY(bl_reservation_need(r->env->reservation, BL_ARRAY_READER_MEMORY + bl_hdf5_memory(r->file.hdf5), e));
     BL_TRY(bl_array_layout_make(&r->layout, &r->file.npy, r->config, e));
     /* The array must have the table's length and the dataset's form. */
     const struct bl_array_layout *l = &r->layout;
@@ -435,14 +440,15 @@ void bl_array_scatter(const struct bl_array_layout *l, int64_t first, int64_t co
 
 /* A folder of .npy files is a source of arrays, because array comes before text in the list of kinds; --kind text reads
  * such files as token ids. */
-static const char *const extensions[] = {"npz", "npy", NULL};
+static const char *const extensions[] = {"npz", "npy", "safetensors", "h5", "hdf5", "mat", NULL};
 
 /* In the order of enum bl_array_dtype. */
 static const char *const dtypes[] = {"same", "f32", NULL};
 
 static const struct bl_option options[] = {
     BL_OPTION_STRING("array", struct bl_array_config, member, BL_AFFECTS_LENGTHS,
-                     "array of an .npz archive; required if it has several", .placeholder = "NAME"),
+                     "array of a file that has several (.npz, .safetensors, .h5, .mat); * in it means any characters",
+                     .placeholder = "NAME"),
     BL_OPTION_INT("time-axis", struct bl_array_config, time_axis, BL_AFFECTS_LENGTHS,
                   "axis of the steps in the file; -1: the last", .initial = "0", .min = -BL_NPY_RANK_MAX,
                   .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
@@ -485,6 +491,24 @@ static void array_config_sampling(const void *values, struct bl_buffer *out)
     bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
                      config->common.dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
                      config->member ? config->member : "");
+}
+
+/* Lists the arrays of files that hold several. Lists of inputs may name HDF5 files, too. */
+static int array_expand(void *values, const char *const *path, size_t count, const struct bl_cancel *cancel,
+                        bl_expand_take *take, void *sink, struct bl_error *e)
+{
+    struct bl_array_config *config = values;
+    BL_TRY(bl_array_list(config->member, path, count, cancel, take, sink, &config->decodes, e));
+    for (size_t i = 0; i < count; i++)
+        config->decodes |= bl_kind_is_list(&bl_kind_array, path[i]);
+    return BL_OK;
+}
+
+/* HDF5's library decodes files of these names; all others are read in the tool. */
+static bool array_decodes_file(const void *values, const char *path)
+{
+    const struct bl_array_config *config = values;
+    return path ? bl_hdf5_has_name(path) : config->decodes;
 }
 
 /* Finds the layout of a file's array, and the number of bytes that follow it. bytes: the size that the file must have,
@@ -561,6 +585,7 @@ static int array_versions(const void *config, const struct bl_kind_env *env, bl_
 
 static const struct bl_kind_scan array_scan = {
     .sampling = array_config_sampling,
+    .expand = array_expand,
     .count = array_file_count,
 };
 
@@ -579,6 +604,8 @@ const struct bl_kind bl_kind_array = {
     .steps = "rows",
     .extensions = extensions,
     .is_fallback = true,
+    .decodes_file = array_decodes_file,
+    .load = bl_hdf5_prepare,
     .options = {.table = options,
                 .config_size = sizeof(struct bl_array_config),
                 .dtypes = dtypes,

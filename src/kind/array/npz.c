@@ -14,9 +14,11 @@
 #include <zip.h>
 
 #include "base/archive.h"
-#include "base/buffer.h"
+#include "base/fs.h"
 #include "base/io.h"
-#include "base/text.h"
+#include "kind/array/choice.h"
+#include "kind/array/hdf5.h"
+#include "kind/array/tensors.h"
 
 static void npz_close(struct bl_npz *z);
 
@@ -27,7 +29,6 @@ static void npz_close(struct bl_npz *z);
  * archive claims; stored members are read at any place. */
 
 #define DEFLATE_RATIO_MAX 1032 /* bytes that one deflated byte can become. Source: zlib, Technical Details */
-#define NAMES_MAX 5            /* names of arrays in a message */
 
 struct bl_npz {
     zip_t *zip;
@@ -132,48 +133,37 @@ static bool member_is_named(const char *member, const char *name)
     return (strlen(name) == size && memcmp(member, name, size) == 0) || strcmp(member, name) == 0;
 }
 
-/* Finds the member of that name; without a name, the last array. *arrays becomes the number of arrays, and names lists
- * the first NAMES_MAX of them for a message. Returns -1 if there is none. */
-static zip_int64_t npz_find_member(const struct bl_npz *z, const char *name, int64_t *arrays, struct bl_buffer *names)
+/* Returns whether the archive was written by torch.save: a member data.pkl, which only unpickling could read. */
+static bool npz_is_torch(const struct bl_npz *z)
 {
-    zip_int64_t found = -1, members = zip_get_num_entries(z->zip, 0);
+    zip_int64_t members = zip_get_num_entries(z->zip, 0);
     for (zip_int64_t i = 0; i < members; i++) {
-        /* ZIP_FL_ENC_GUESS turns names in the code page 437 into UTF-8. */
         const char *member = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
-        size_t size = member_name_size(member);
-        if (!size)
-            continue;
-        if (!name || member_is_named(member, name))
-            found = i;
-        if (++*arrays > NAMES_MAX)
-            continue;
-        bl_buffer_text(names, *arrays > 1 ? ", " : "");
-        bl_text_escape(names, member, size);
+        if (member && bl_path_has_suffix(member, "/data.pkl"))
+            return true;
     }
-    return found;
+    return false;
 }
 
 /* Chooses the array, or returns BL_EDATA with the names that there are. Without a name, an archive of several arrays is
- * refused: which of them was meant, only the user knows. */
+ * refused. */
 static int npz_choose_member(struct bl_npz *z, const char *name, zip_int64_t *member, struct bl_error *e)
 {
-    struct bl_buffer names = {0};
-    int64_t arrays = 0;
-    *member = npz_find_member(z, name, &arrays, &names);
-    /* The message shows that there are further names. */
-    const char *more = arrays > NAMES_MAX ? "..." : "";
-    int code = bl_buffer_check(&names, e);
-    if (code)
-        goto out;
-    if (!arrays)
-        code = bl_error_set(e, BL_EDATA, "an archive without arrays");
-    else if (*member < 0)
-        code = bl_error_set(e, BL_EDATA, "no array \"%s\" in the archive, but %s%s", name, names.data, more);
-    else if (!name && arrays > 1)
-        code =
-            bl_error_set(e, BL_EDATA, "%" PRId64 " arrays (%s%s): choose one with --array", arrays, names.data, more);
-out:
-    bl_buffer_free(&names);
+    struct bl_array_choice choice = {.name = name, .one = "an archive", .file = "the archive"};
+    zip_int64_t members = zip_get_num_entries(z->zip, 0);
+    for (zip_int64_t i = 0; i < members; i++) {
+        /* ZIP_FL_ENC_GUESS turns names in the code page 437 into UTF-8. */
+        const char *text = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_GUESS);
+        size_t size = member_name_size(text);
+        bool matches = size && (!name || member_is_named(text, name));
+        if (matches)
+            *member = i;
+        if (size)
+            bl_array_choice_add(&choice, text, size, matches);
+    }
+    int code = !choice.arrays && npz_is_torch(z) ? bl_error_set(e, BL_EDATA, "a file of torch.save" BL_ARRAYS_CONVERT)
+                                                 : bl_array_choice_check(&choice, e);
+    bl_array_choice_free(&choice);
     return code;
 }
 
@@ -376,11 +366,25 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
         return bl_array_file_rewind(f, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return BL_OK;
+    f->is_placed = bl_tensors_are(f->path, head, size);
+    if (f->is_placed)
+        return bl_tensors_find(&f->input, f->bytes, f->path, f->member, &f->npy, e);
     /* The opcode PROTO and a protocol from 2 to 5 begin a pickle. */
     if (head[0] == 0x80 && head[1] >= 2 && head[1] <= 5)
-        return bl_error_set(e, BL_EDATA, "a pickle, which is never read: save it with numpy.save");
+        return bl_error_set(e, BL_EDATA, "a pickle, which is never read" BL_ARRAYS_CONVERT);
+    if (size > 19 && memcmp(head, "MATLAB 5.0 MAT-file", 19) == 0)
+        return bl_error_set(e, BL_EDATA, "a MATLAB file of version 5: save it with -v7.3" BL_ARRAYS_OR_CONVERT);
     const char *archive = bl_archive_detect(head, size);
-    return bl_error_set(e, BL_EDATA, "%s", archive ? archive : "neither an NPY file nor an NPZ archive");
+    bool is_hdf5 = bl_hdf5_is(head, size);
+    /* The name decides which process opens the file, and HDF5 allows other bytes before its own. */
+    if (is_hdf5 && !bl_hdf5_has_name(f->path))
+        return bl_error_set(e, BL_EDATA, "an HDF5 file: give it a name that ends with .h5, .hdf5 or .mat");
+    if (is_hdf5 || (!archive && bl_hdf5_has_name(f->path))) {
+        f->is_placed = true;
+        return bl_hdf5_open(&f->hdf5, &f->input, f->bytes, f->path, f->member, f->cancel, &f->npy, e);
+    }
+    return bl_error_set(e, BL_EDATA, "%s",
+                        archive ? archive : "no file of arrays: neither NPY, NPZ, safetensors nor HDF5");
 }
 
 /* Opens a regular file. With `bytes` the scan has seen the file before, so that a failure is the system's; without, a
@@ -404,6 +408,8 @@ static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_e
 /* Reads the header, and compares its promise with the bytes that are there. */
 static int file_read_header(struct bl_array_file *f, struct bl_error *e)
 {
+    if (f->is_placed)
+        return BL_OK;
     BL_TRY(bl_npy_read(&f->npy, file_read_next, f, e));
     /* Bytes may follow an array; numpy ignores them, and so does the reader. */
     int64_t there = (f->npz ? npz_bytes(f->npz) : f->bytes) - f->npy.begin;
@@ -418,7 +424,9 @@ static int file_read_header(struct bl_array_file *f, struct bl_error *e)
 int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
                        const struct bl_cancel *cancel, struct bl_error *e)
 {
-    *f = (struct bl_array_file){.path = path, .member = member, .cancel = cancel, .input.fd = -1};
+    size_t file;
+    const char *array = bl_container_array(path, &file);
+    *f = (struct bl_array_file){.path = path, .member = array ? array : member, .cancel = cancel, .input.fd = -1};
     int code = file_open_regular(f, bytes, e);
     if (code)
         goto out;
@@ -436,8 +444,11 @@ void bl_array_file_close(struct bl_array_file *f)
 {
     if (f->npz)
         npz_close(f->npz);
+    if (f->hdf5)
+        bl_hdf5_close(f->hdf5);
     bl_input_file_close(&f->input);
     f->npz = NULL;
+    f->hdf5 = NULL;
 }
 
 /* Goes to a position in an archive: by a seek in a stored member, otherwise by reading what lies before it. */
@@ -463,6 +474,8 @@ static int file_seek_archive(struct bl_array_file *f, int64_t position, struct b
 
 int bl_array_file_read(struct bl_array_file *f, void *data, size_t size, int64_t offset, struct bl_error *e)
 {
+    if (f->hdf5)
+        return bl_hdf5_read(f->hdf5, data, size, offset, e);
     /* The copy may end at damage; what lies behind is read from the archive, which reports the damage. */
     if (f->copy && offset + (int64_t)size <= f->copy->bytes) {
         for (size_t done = 0, part; done < size; done += part) {

@@ -1,5 +1,5 @@
-/* The bytes of an array in its file: an NPY file, which is read at any place, or a member of an NPZ archive, which is
- * read in order if it is deflated.
+/* The bytes of an array in its file: an NPY file or a tensor of a safetensors file, which are read at any place, a
+ * dataset of an HDF5 file, or a member of an NPZ archive, which is read in order if it is deflated.
  *
  * Archives are read by libzip, not libarchive: it reads a stored array at any offset, and survives failing
  * allocations. */
@@ -38,14 +38,21 @@ int bl_array_copy_put(struct bl_array_copy *copy, const uint8_t *data, int64_t s
 /* --- array file --------------------------------------------------------------------------------------------------- */
 
 struct bl_npz;
+struct bl_hdf5;
+
+/* End the reason of a file that is never read, since reading it would run what it says. */
+#define BL_ARRAYS_CONVERT ": python3 -m bload.arrays converts it to .npy files"
+#define BL_ARRAYS_OR_CONVERT ", or python3 -m bload.arrays converts it to .npy files"
 
 struct bl_array_file {
     const char *path, *member; /* the caller's */
     const struct bl_cancel *cancel;
     struct bl_input_file input;
-    int64_t bytes;      /* of the file */
-    struct bl_npz *npz; /* NULL: an NPY file */
+    int64_t bytes;        /* of the file */
+    struct bl_npz *npz;   /* NULL: the elements lie in the file as they are */
+    struct bl_hdf5 *hdf5; /* NULL: it is no HDF5 file */
     struct bl_npy npy;
+    bool is_placed;   /* npy is the header of a tensor in a safetensors file */
     int64_t position; /* of the next byte, from the NPY's magic on */
     bool in_order;    /* an archive's array was read from its first byte up to there */
     int64_t trailing; /* bytes after the array */
@@ -54,9 +61,9 @@ struct bl_array_file {
 };
 
 /* Opens the file, which must have this number of bytes (-1: any), and reads the array's header. member: the name of the
- * array in an archive; NULL: the only one. BL_EDATA: no usable array, or a header that promises more than there is;
- * BL_EFAIL: the system fails, or the file has changed since the scan; BL_ECANCEL. After a failure there is nothing to
- * close. */
+ * array in a file that may hold several, unless the path has it (bl_container_array); NULL: the only one. BL_EDATA: no
+ * usable array, or a header that promises more than there is; BL_EFAIL: the system fails, or the file has changed since
+ * the scan; BL_ECANCEL. After a failure there is nothing to close. */
 int bl_array_file_open(struct bl_array_file *f, const char *path, int64_t bytes, const char *member,
                        const struct bl_cancel *cancel, struct bl_error *e);
 void bl_array_file_close(struct bl_array_file *f);

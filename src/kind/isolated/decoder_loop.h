@@ -20,6 +20,7 @@ bl_fork_main bl_decoder_loop;
 
 struct bl_decoder_context {
     const struct bl_decoder_part *part; /* indexed by spawn->number[BL_DECODER_PART] */
+    int parts;
     bool filtered; /* the kernel has system call filters: a process that cannot install one must end */
 };
 

@@ -290,7 +290,7 @@ static _Noreturn void server_main(struct serving *s, bl_fork_load *load)
          * ends the server, and its callers get an error. */
         signal(SIGALRM, SIG_DFL);
         alarm(LOAD_SECONDS);
-        s->code = load(&s->fault);
+        s->code = load(s->context, &s->fault);
         alarm(0);
         signal(SIGALRM, SIG_IGN);
     }

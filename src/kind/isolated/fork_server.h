@@ -44,12 +44,12 @@ struct bl_fork_server {
 };
 
 /* Loads libraries in the server, in the background of the tool, so that all its processes have them. */
-typedef int bl_fork_load(struct bl_error *e);
+typedef int bl_fork_load(const void *context, struct bl_error *e);
 
-/* Starts the server, which first calls load (unless it is NULL). The processes get a copy of the tool's memory as it is
- * now, and run main(context, ...). If load fails, bl_fork_server_spawn returns load's error. The server and its
- * processes ignore signals such as SIGINT and SIGTERM, have /dev/null as standard input, output and error, and end when
- * the tool ends. BL_EFAIL: the server cannot be started. */
+/* Starts the server, which first calls load(context, ...) unless it is NULL. The processes get a copy of the tool's
+ * memory as it is now, and run main(context, ...). If load fails, bl_fork_server_spawn returns load's error. The server
+ * and its processes ignore signals such as SIGINT and SIGTERM, have /dev/null as standard input, output and error, and
+ * end when the tool ends. BL_EFAIL: the server cannot be started. */
 int bl_fork_server_start(struct bl_fork_server *server, bl_fork_load *load, bl_fork_main *main, const void *context,
                          struct bl_error *e);
 void bl_fork_server_stop(struct bl_fork_server *server);

@@ -29,12 +29,14 @@ struct client {
 struct isolated_counter {
     struct bl_counter base;
     struct client client;
+    struct bl_counter *here;        /* of the kind itself, for files that are counted in this process; or NULL */
     struct bl_isolated_names names; /* named by the lines of the current request */
 };
 
 struct isolated_reader {
     struct bl_reader base;
     struct client client;
+    struct bl_reader *here;  /* of the kind itself, for files that are read in this process; or NULL */
     struct bl_fields fields; /* the first request to a process has them */
 };
 
@@ -46,6 +48,19 @@ static void client_init(struct client *c, const void *config, const struct bl_ki
     *c = (struct client){.isolation = env->isolation, .env = env, .process = BL_DECODER_PROCESS_NONE};
     while (c->isolation->decoder[c->part].config != config)
         c->part++;
+}
+
+/* Returns the kind that the client's processes call, with its options. */
+static const struct bl_decoder_part *client_part(const struct client *c)
+{
+    return &c->isolation->decoder[c->part];
+}
+
+/* Returns whether a file needs no decoder process. */
+static bool client_reads_here(const struct client *c, const char *path)
+{
+    const struct bl_decoder_part *part = client_part(c);
+    return part->kind->decodes_file && !part->kind->decodes_file(part->config, path);
 }
 
 /* Returns how to start a process of the client's part. */
@@ -109,6 +124,8 @@ static void client_begin_data(struct client *c, const struct bl_meter *meter)
 static void isolated_counter_close(struct bl_counter *counter)
 {
     struct isolated_counter *c = (struct isolated_counter *)counter;
+    if (c->here)
+        c->here->close(c->here);
     client_free(&c->client);
     bl_isolated_names_free(&c->names);
     free(c);
@@ -205,7 +222,7 @@ static int counting_call(struct isolated_counting *c, int items, struct bl_decod
     bl_isolated_put_chunk(&client->data, chunk, c->done, items);
     if (chunk->list) { /* the process may open the files that the lines name */
         struct bl_isolated_names *names = &c->counter->names;
-        const struct bl_kind_scan *scan = client->isolation->decoder[client->part].kind->scan;
+        const struct bl_kind_scan *scan = client_part(client)->kind->scan;
         BL_TRY(bl_isolated_names_find(names, scan, chunk, c->done, c->done + items, e));
         bl_message_put_int(&client->data, names->count);
         for (int i = 0; i < names->count; i++)
@@ -238,13 +255,44 @@ static int counting_emit_loss(struct isolated_counting *c, const struct bl_decod
     return code;
 }
 
+/* Returns whether all files of a chunk can be counted in this process; of a list, those that its lines name. */
+static bool counting_is_here(struct isolated_counter *counter, const struct bl_chunk *chunk)
+{
+    const struct client *client = &counter->client;
+    struct bl_error ignored = {0};
+    bool here = client_part(client)->kind->decodes_file != NULL;
+    for (int i = 0; i < chunk->inputs && here && !chunk->list; i++)
+        here = client_reads_here(client, chunk->input[i].path);
+    if (!here || !chunk->list)
+        return here;
+    if (bl_isolated_names_find(&counter->names, client_part(client)->kind->scan, chunk, 0, chunk->lines, &ignored))
+        return false;
+    for (int i = 0; i < counter->names.count && here; i++) {
+        const char *path = bl_isolated_names_path(&counter->names, i);
+        here = !path || client_reads_here(client, path);
+    }
+    return here;
+}
+
+/* Counts a chunk in this process. */
+static int counting_do_here(struct isolated_counter *c, const struct bl_kind_env *env, struct bl_chunk *chunk,
+                            bl_row_emit *emit, void *sink, struct bl_error *e)
+{
+    const struct bl_decoder_part *part = client_part(&c->client);
+    if (part->kind->scan->open && !c->here)
+        BL_TRY(part->kind->scan->open(part->config, env, &c->here, e));
+    return part->kind->scan->count(part->config, env, c->here, chunk, emit, sink, e);
+}
+
 /* Counts the items of a chunk. After a loss it first repeats the items before the suspect, then tries the suspect once
  * more alone, and then continues with the others. So a crash costs one item, not the chunk: of the items 0 to 9,
  * with a crash at 4, the requests are 0-9, 0-3 as far as their rows are missing, 4, and 5-9. */
 static int isolated_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                           struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)config, (void)env;
+    (void)config;
+    if (counting_is_here((struct isolated_counter *)counter, chunk))
+        return counting_do_here((struct isolated_counter *)counter, env, chunk, emit, sink, e);
     struct isolated_counting c = {.counter = (struct isolated_counter *)counter,
                                   .chunk = chunk,
                                   .emit = emit,
@@ -323,8 +371,8 @@ static int isolated_fields(const void *config, const struct bl_kind_env *env, co
 {
     struct client c;
     client_init(&c, config, env);
-    if (!row)
-        return c.isolation->decoder[c.part].kind->read->fields(config, env, NULL, fields, e);
+    if (!row || client_reads_here(&c, row->path))
+        return client_part(&c)->kind->read->fields(config, env, row, fields, e);
     struct bl_decoder_call call = {.type = BL_ISOLATED_FIELDS,
                                    .memory = -1,
                                    .path = {row->path},
@@ -371,8 +419,8 @@ static int isolated_versions(const void *config, const struct bl_kind_env *env, 
     struct client c;
     struct versions versions = {emit, sink};
     client_init(&c, config, env);
-    if (!c.isolation->server.pid)
-        return c.isolation->decoder[c.part].kind->read->versions(config, NULL, emit, sink, e);
+    if (!c.isolation->server.pid || client_part(&c)->kind->decodes_file)
+        return client_part(&c)->kind->read->versions(config, NULL, emit, sink, e);
     struct bl_decoder_call call = {.type = BL_ISOLATED_VERSIONS,
                                    .memory = -1,
                                    .most = ANSWER_TEXTS,
@@ -510,7 +558,13 @@ static int isolated_reader_piece(struct bl_reader *reader, const struct bl_reque
                                  struct bl_error *e)
 {
     struct isolated_reader *r = (struct isolated_reader *)reader;
+    const struct bl_decoder_part *part = client_part(&r->client);
     struct bl_decoder_loss loss = {.lost = true};
+    if (client_reads_here(&r->client, request->row.path)) {
+        if (!r->here)
+            BL_TRY(part->kind->read->open(part->config, r->client.env, &r->fields, &r->here, e));
+        return r->here->piece(r->here, request, note, e);
+    }
     for (int tries = 0; tries < 2 && loss.lost; tries++)
         BL_TRY(reader_call(r, request, note, &loss, e));
     return loss.lost ? client_report_loss(&r->client, &loss, request->row.id, e) : BL_OK;
@@ -518,8 +572,11 @@ static int isolated_reader_piece(struct bl_reader *reader, const struct bl_reque
 
 static void isolated_reader_close(struct bl_reader *reader)
 {
-    client_free(&((struct isolated_reader *)reader)->client);
-    free(reader);
+    struct isolated_reader *r = (struct isolated_reader *)reader;
+    if (r->here)
+        r->here->close(r->here);
+    client_free(&r->client);
+    free(r);
 }
 
 /* Makes a reader. Its process starts at the first piece, and opens the kind's own reader. */
@@ -546,7 +603,8 @@ void bl_isolated_kind_make(struct bl_isolated_part *part, const struct bl_kind *
     part->scan = *kind->scan;
     part->scan.open = isolated_counter_open;
     part->scan.count = isolated_count;
-    part->scan.inputs_max = kind->scan->chunk_bytes ? 0 : BL_ISOLATED_FILES;
+    /* A kind that reads some files in this process gets each by itself. */
+    part->scan.inputs_max = kind->scan->chunk_bytes || kind->decodes_file ? 0 : BL_ISOLATED_FILES;
     part->read = *kind->read;
     part->read.fields = isolated_fields;
     part->read.open = isolated_reader_open;

@@ -97,9 +97,10 @@ int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kin
 
 /* The part keeps the kind and its options: the decoder process calls the kind, and this process calls the isolated
  * one. */
-void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config)
+void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config, const char *path)
 {
-    if (isolation->options.isolate == BL_ISOLATE_OFF || !(*kind)->decodes)
+    bool some = (*kind)->decodes_file && (*kind)->decodes_file(config, path);
+    if (isolation->options.isolate == BL_ISOLATE_OFF || (!(*kind)->decodes && !some))
         return;
     struct bl_isolated_part *part = &isolation->part[isolation->parts];
     isolation->decoder[isolation->parts++] = (struct bl_decoder_part){*kind, config};
@@ -120,11 +121,23 @@ const char *bl_isolation_warning(const struct bl_isolation *isolation)
            "run, but a file that takes one over could open other files";
 }
 
-/* Loads the media module in the fork server. All processes then have it, and need not open a file to load it. */
-static int isolation_load(struct bl_error *e)
+/* Loads the libraries in the fork server: the media module, and those of kinds that have their own. All processes then
+ * have them, and need not open a file to load them. A kind's own library may be needed by none of its files: whoever
+ * calls it reports that it is missing. */
+static int isolation_load(const void *values, struct bl_error *e)
 {
+    const struct bl_decoder_context *context = values;
     const struct bl_media *media;
-    return bl_media_open(&media, e);
+    struct bl_error ignored = {0};
+    int code = BL_OK;
+    for (int p = 0; p < context->parts && !code; p++) {
+        const struct bl_kind *kind = context->part[p].kind;
+        if (kind->decodes)
+            code = bl_media_open(&media, e);
+        else
+            (void)kind->load(&ignored);
+    }
+    return code;
 }
 
 int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
@@ -134,8 +147,8 @@ int bl_isolation_start(struct bl_isolation *isolation, struct bl_error *e)
     /* Each worker has a socket for each field, and two blocks, so the tool needs a higher limit of open files. */
     int64_t limit = bl_descriptors_raise();
     isolation->files.most = (int)(limit < FILES_MAX ? limit / 4 : FILES_MAX / 4);
-    isolation->context =
-        (struct bl_decoder_context){.part = isolation->decoder, .filtered = bl_syscall_filter_is_available()};
+    isolation->context = (struct bl_decoder_context){
+        .part = isolation->decoder, .parts = isolation->parts, .filtered = bl_syscall_filter_is_available()};
     int code = bl_fork_server_start(&isolation->server, isolation_load, bl_decoder_loop, &isolation->context, e);
     if (code)
         bl_error_prefix(e, "--isolate off decodes in one process");

@@ -37,9 +37,11 @@ extern const struct bl_option bl_isolation_option_table[];
 int bl_isolation_check(struct bl_isolation *isolation, const struct bl_kind *kind, const void *config,
                        struct bl_error *e);
 
-/* Replaces *kind by an isolated kind if libraries decode its content. Call it for the members of a composite kind
+/* Replaces *kind by an isolated kind if libraries decode its content, or some of its files. path: of the files of a
+ * companion, or NULL: the inputs. Call it for the members of a composite kind
  * before the composite is made. */
-void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config);
+void bl_isolation_add(struct bl_isolation *isolation, const struct bl_kind **kind, const void *config,
+                      const char *path);
 
 /* Returns whether a kind is isolated without a system call filter. isolation may be NULL. */
 bool bl_isolation_lacks_filter(const struct bl_isolation *isolation);
