@@ -499,16 +499,18 @@ static int array_expand(void *values, const char *const *path, size_t count, con
 {
     struct bl_array_config *config = values;
     BL_TRY(bl_array_list(config->member, path, count, cancel, take, sink, &config->decodes, e));
+    config->listed = true;
     for (size_t i = 0; i < count; i++)
         config->decodes |= bl_kind_is_list(&bl_kind_array, path[i]);
     return BL_OK;
 }
 
-/* HDF5's library decodes files of these names; all others are read in the tool. */
+/* HDF5's library decodes files of these names; all others are read in the tool. Without a list of inputs, as where a
+ * table has them, each may be one. */
 static bool array_decodes_file(const void *values, const char *path)
 {
     const struct bl_array_config *config = values;
-    return path ? bl_hdf5_has_name(path) : config->decodes;
+    return path ? bl_hdf5_has_name(path) : !config->listed || config->decodes;
 }
 
 /* Finds the layout of a file's array, and the number of bytes that follow it. bytes: the size that the file must have,

@@ -23,7 +23,8 @@ struct bl_array_config {
     const char *name;             /* of the field */
     int64_t time_axis;            /* below 0: counted from the last */
     bool squeeze;
-    bool decodes;     /* some inputs may be HDF5 files; set by expand */
+    bool listed;      /* expand was called: it knows whether */
+    bool decodes;     /* some inputs may be HDF5 files */
     bool takes_empty; /* an array without steps is a sequence of length 0, and not unusable */
 
     struct bl_inflated *inflated; /* owned, from prepare to release */
