@@ -245,12 +245,18 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
 static int listing_find_list(struct listing *l, const char *path, const struct bl_kind **kind, char **meant,
                              struct bl_error *e)
 {
+    struct stat own;
+    bool exists;
     *meant = NULL;
+    BL_TRY(bl_walk_stat(&l->walk, path, &own, &exists, e));
     for (int k = 0; bl_kinds[k] && !*meant; k++) {
         const struct bl_kind_lists *lists = bl_kinds[k]->scan->lists;
         if (!lists || !lists->folder[0] || (l->walk.kind && l->walk.kind != bl_kinds[k]))
             continue;
         bool named = strcmp(bl_path_name(path), lists->folder[0]) == 0;
+        /* Below a member of a tar, and an array of a file, every name would be found. */
+        if (!exists || (!named && !S_ISDIR(own.st_mode)))
+            continue;
         char *folder = named ? bl_path_parent(path) : strdup(path);
         int code = folder ? BL_OK : bl_error_memory(e);
         for (int f = 0; f < 2 && !code && (f == 0 || *meant); f++) {
