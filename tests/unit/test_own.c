@@ -175,6 +175,7 @@ UNIT_TEST(records_tell_of_files)
     static const char *const bad[] = {"a\\tx", "a\\t1\\t-2", "a\\t1\\t2\\t12", "a\\t1\\t2\\t\\t\\t\\t5\\t4",
                                       "a\\\\q\\t1"};
     const struct bl_composite_part part = {.kind = &bl_kind_array, .name = "f"};
+    char extra[64];
     struct bl_row row = {.id = "i",
                          .columns = "\tf.files",
                          .extra = "\ta.mp4\\t3\\t99\\t0123456789abcdef\\t1\\tcut short\\t2\\t9\\t0 1\\nb"};
@@ -198,7 +199,6 @@ UNIT_TEST(records_tell_of_files)
     ck_assert(!found);
     bl_own_records_free(&records);
     for (size_t i = 0; i < COUNT(bad); i++) {
-        char extra[64];
         snprintf(extra, sizeof extra, "\t%s", bad[i]);
         row.extra = extra;
         records = (struct bl_own_records){.source = {.part = &part}, .row = &row};
