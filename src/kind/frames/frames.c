@@ -66,6 +66,8 @@ void bl_png_close(struct bl_png *png)
 static int frames_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
+    if (bl_sampling_has_list(config))
+        return bl_error_set(e, BL_EUSAGE, "--frames and --frames-rule are for video (--stride takes every N-th image)");
     if (config->fps.den)
         return bl_error_set(e, BL_EUSAGE, "--fps is for video: images have no times (--stride takes every N-th)");
     if (config->count != BL_COUNT_PACKETS || config->hdr != BL_HDR_SKIP)

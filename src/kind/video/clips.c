@@ -56,7 +56,8 @@ static int cached_source_count(struct bl_cached_source *f, const struct bl_video
 {
     struct bl_video_config all = *config;
     struct bl_demux d;
-    all.fps = (struct bl_rational){0};
+    if (bl_sampling_is_by_time(config))
+        all.fps = (struct bl_rational){0};
     all.stride = 1;
     BL_TRY(bl_video_count(&all, env, input, NULL, true, &f->found, e));
     BL_TRY(
@@ -184,11 +185,17 @@ int64_t bl_cached_source_nearest(const struct bl_cached_source *f, double second
 }
 
 int bl_cached_source_steps(const struct bl_cached_source *f, const struct bl_video_config *config, int64_t begin,
-                           int64_t end, int64_t *steps, struct bl_error *e)
+                           int64_t end, int64_t *steps, struct bl_frame_list *list, struct bl_error *e)
 {
     struct bl_pick pick;
     AVRational tick = f->found.tick;
-    if (!config->fps.den) {
+    *list = (struct bl_frame_list){0};
+    if (bl_sampling_has_list(config)) {
+        BL_TRY(bl_sampling_make_list(config, begin, end - begin, f->found.rate, list, e));
+        *steps = list->count;
+        return BL_OK;
+    }
+    if (!bl_sampling_is_by_time(config)) {
         *steps = (end - begin + config->stride - 1) / config->stride;
         return BL_OK;
     }
@@ -255,7 +262,8 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
     }
     if (end <= begin)
         return bl_error_set(e, BL_EDATA, "no frame lies between its start and its end");
-    BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, e));
+    struct bl_frame_list list;
+    BL_TRY(bl_cached_source_steps(f, c->config, begin, end, &row->length, &list, e));
     bool whole = bl_clip_is_whole(clip); /* such a clip is read in the same way as a file that no list names */
     if (*f->found.reason)
         BL_LIST_REASON(counter, "%s%s", whole ? "" : "the video: ", f->found.reason);
@@ -269,6 +277,7 @@ static int clip_fill_row(struct bl_list_counter *counter, struct bl_row *row, st
     }
     if (c->config->decoder != BL_DECODER_CPU)
         bl_buffer_text(&counter->extra, f->backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec");
+    bl_video_list_columns(&list, &counter->extra);
     return BL_OK;
 }
 
@@ -288,10 +297,14 @@ int bl_clips_counter_open(const void *config, const struct bl_kind_env *env, str
     if (!c)
         return bl_error_memory(e);
     c->config = config;
+    bool gpu = c->config->decoder != BL_DECODER_CPU, chosen = bl_sampling_has_list(config);
     c->list = (struct bl_list_counter){.base.close = clips_counter_close,
                                        .env = env,
                                        .fill_clip = clip_fill_row,
-                                       .unusable = c->config->decoder == BL_DECODER_CPU ? "" : "\t"};
+                                       .unusable = gpu && chosen ? "\t\t\t"
+                                                   : chosen      ? "\t\t"
+                                                   : gpu         ? "\t"
+                                                                 : ""};
     *counter = &c->list.base;
     return BL_OK;
 }

@@ -39,10 +39,11 @@ int64_t bl_cached_source_nearest(const struct bl_cached_source *source, double s
 /* Returns when the last frame ends, in seconds from the first. */
 double bl_cached_source_end(const struct bl_cached_source *source);
 
-/* Sets *steps to the number of steps that frames [begin, end) give after sampling. With --fps the first of these frames
- * is the origin of the grid. BL_EDATA: they give no step, too many steps, or have no usable timestamps. */
+/* Sets *steps to the number of steps that frames [begin, end) give after sampling, and *list to the list of --frames or
+ * --frames-rule, which is empty without these options. With --fps the first of these frames is the origin of the grid.
+ * BL_EDATA: they give no step, too many steps, or have no usable timestamps. */
 int bl_cached_source_steps(const struct bl_cached_source *source, const struct bl_video_config *config, int64_t begin,
-                           int64_t end, int64_t *steps, struct bl_error *e);
+                           int64_t end, int64_t *steps, struct bl_frame_list *list, struct bl_error *e);
 
 /* --- clips -------------------------------------------------------------------------------------------------------- */
 

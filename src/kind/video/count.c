@@ -228,6 +228,7 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
     BL_TRY(bl_demux_open(&d, input->path, -1, BL_DEMUX_WANTED(config->common.stream), bl_sampling_count_mode(config),
                          env, e));
     result->stream = d.stream->index;
+    result->rate = d.stream->avg_frame_rate;
     struct counter c = {
         .config = config, .demux = &d, .meter = meter, .want_times = times, .clock.origin = AV_NOPTS_VALUE};
     if (config->count != BL_COUNT_DECODE) /* decoding takes much longer, and reports its own progress */
@@ -235,7 +236,7 @@ int bl_video_count(const struct bl_video_config *config, const struct bl_kind_en
     int code = bl_picture_check(&d, config, e);
     if (code)
         goto out;
-    code = bl_packet_index_make(&c.index, &d, times || config->fps.den != 0, e);
+    code = bl_packet_index_make(&c.index, &d, times || bl_sampling_is_by_time(config), e);
     if (code)
         goto out;
     code = bl_picture_check_tags(config, d.stream->codecpar->codec_id, c.index.transfers, c.index.matrices, e);
@@ -247,4 +248,25 @@ out:
     bl_packet_index_free(&c.index);
     bl_demux_close(&d);
     return code;
+}
+
+int bl_count_result_choose(struct bl_count_result *result, const struct bl_video_config *config,
+                           struct bl_frame_list *list, struct bl_error *e)
+{
+    *list = (struct bl_frame_list){0};
+    if (!bl_sampling_has_list(config))
+        return BL_OK;
+    BL_TRY(bl_sampling_make_list(config, 0, result->length, result->rate, list, e));
+    double *times = NULL;
+    if (result->times) {
+        times = malloc((size_t)list->count * sizeof *times);
+        if (!times)
+            return bl_error_memory(e);
+        for (int64_t i = 0; i < list->count; i++)
+            times[i] = result->times[bl_frame_list_at(list, i)];
+    }
+    free(result->times);
+    result->times = times;
+    result->length = list->count;
+    return BL_OK;
 }

@@ -1,6 +1,7 @@
 /* Option values that several files interpret: channels, the list of GPUs, and the picker of frames. See options.h. */
 #include "kind/video/options.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -62,27 +63,79 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
 
 /* --- sampling ----------------------------------------------------------------------------------------------------- */
 
+bool bl_sampling_is_by_time(const struct bl_video_config *config)
+{
+    return config->fps.den != 0 && config->frames_rule == BL_FRAME_RULE_NONE;
+}
+
+bool bl_sampling_has_list(const struct bl_video_config *config)
+{
+    return config->frames > 0 || config->frames_rule != BL_FRAME_RULE_NONE;
+}
+
+bool bl_sampling_is_partial(const struct bl_video_config *config)
+{
+    return bl_sampling_is_by_time(config) || config->stride > 1 || bl_sampling_has_list(config);
+}
+
+void bl_sampling_restore_list(const struct bl_video_config *config, int64_t first, int64_t frames, int64_t count,
+                              struct bl_frame_list *list)
+{
+    enum bl_frame_rule rule = (enum bl_frame_rule)config->frames_rule;
+    enum bl_frame_form form = rule ? bl_frame_rule_form(rule) : (enum bl_frame_form)config->frames_at;
+    *list = (struct bl_frame_list){.form = form, .first = first, .frames = frames, .count = count};
+}
+
+int bl_sampling_make_list(const struct bl_video_config *config, int64_t first, int64_t frames, AVRational rate,
+                          struct bl_frame_list *list, struct bl_error *e)
+{
+    int64_t count = config->frames;
+    if (config->frames_rule != BL_FRAME_RULE_NONE) {
+        if (rate.num <= 0 || rate.den <= 0)
+            return bl_error_set(e, BL_EDATA, "it has no frame rate, which --frames-rule needs");
+        struct bl_frame_rule_options options = {
+            .rule = (enum bl_frame_rule)config->frames_rule,
+            .fps = config->fps.den ? (double)config->fps.num / (double)config->fps.den : BL_FRAME_RULE_FPS,
+            .min = config->min_frames,
+            .max = config->max_frames,
+            .factor = config->frame_factor};
+        count = bl_frame_rule_count(&options, frames, av_q2d(rate));
+        if (count == 0)
+            return bl_error_set(e, BL_EDATA, "too short: --frames-rule takes none of %" PRId64 " frames", frames);
+    }
+    bl_sampling_restore_list(config, first, frames, count, list);
+    return BL_OK;
+}
+
+void bl_video_list_columns(const struct bl_frame_list *list, struct bl_buffer *out)
+{
+    if (list->count > 0)
+        bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64, list->frames, bl_frame_list_repeated(list));
+}
+
 bool bl_sampling_from_start(const struct bl_video_config *config)
 {
-    return config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO;
+    return bl_sampling_is_by_time(config) && config->fps_origin == BL_FPS_ZERO;
 }
 
 enum bl_demux_mode bl_sampling_count_mode(const struct bl_video_config *config)
 {
-    return bl_sampling_from_start(config) ? BL_DEMUX_START : BL_DEMUX_COUNT;
+    /* libav knows the average rate of many files only after probing. */
+    return bl_sampling_from_start(config) || config->frames_rule ? BL_DEMUX_START : BL_DEMUX_COUNT;
 }
 
 enum bl_demux_mode bl_sampling_decode_mode(const struct bl_video_config *config, bool times)
 {
     if (bl_sampling_from_start(config))
         return BL_DEMUX_START;
-    return config->fps.den || config->times || times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
+    return bl_sampling_is_by_time(config) || config->times || times ? BL_DEMUX_TIMES : BL_DEMUX_DECODE;
 }
 
 int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int64_t start, struct bl_pick *pick,
                       struct bl_error *e)
 {
-    if (!bl_pick_init(pick, config->fps.num, config->fps.den, config->stride, tick.num, tick.den))
+    int64_t den = bl_sampling_is_by_time(config) ? config->fps.den : 0;
+    if (!bl_pick_init(pick, config->fps.num, den, config->stride, tick.num, tick.den))
         return bl_error_set(e, BL_EDATA, "a time base of %d/%d s, which --fps cannot use", tick.num, tick.den);
     if (bl_sampling_from_start(config))
         bl_pick_set_origin(pick, start);
@@ -110,6 +163,11 @@ void bl_pick_set_origin(struct bl_pick *pick, int64_t origin)
 {
     pick->origin = origin;
     pick->origin_known = true;
+}
+
+void bl_pick_set_list(struct bl_pick *pick, const struct bl_frame_list *list)
+{
+    pick->list = *list;
 }
 
 /* Returns the output nearest to a time, halves away from 0; clamped to 0...INT64_MAX. The product of two 64-bit numbers
@@ -143,10 +201,21 @@ static int64_t pick_by_stride(struct bl_pick *pick)
     return times;
 }
 
+/* Returns how often the list has the previous frame. */
+static int64_t pick_by_list(struct bl_pick *pick)
+{
+    int64_t before = pick->taken;
+    while (pick->taken < pick->list.count && bl_frame_list_at(&pick->list, pick->taken) < pick->pushed)
+        pick->taken++;
+    return pick->taken - before;
+}
+
 int64_t bl_pick_push(struct bl_pick *pick, int64_t time)
 {
     int64_t times = 0;
-    if (pick->stride > 0) {
+    if (pick->list.count > 0) {
+        times = pick_by_list(pick);
+    } else if (pick->stride > 0) {
         times = pick_by_stride(pick);
     } else if (pick->pushed == 0) {
         if (!pick->origin_known)
@@ -163,5 +232,7 @@ int64_t bl_pick_end(struct bl_pick *pick, int64_t time)
 {
     if (pick->pushed == 0)
         return 0;
+    if (pick->list.count > 0)
+        return pick_by_list(pick);
     return pick->stride > 0 ? pick_by_stride(pick) : pick_fill(pick, pick_output_at(pick, time));
 }

@@ -10,6 +10,7 @@
 #include "base/option.h"
 #include "kind/kind.h"
 #include "kind/media/demux.h"
+#include "kind/video/frame_list.h"
 
 /* --- option values ------------------------------------------------------------------------------------------------ */
 
@@ -34,6 +35,12 @@ struct bl_video_config {
     struct bl_rational fps;         /* den 0: every frame */
     int fps_origin;                 /* enum bl_fps_origin */
     int64_t stride;                 /* every stride-th frame; 1: every frame */
+    int64_t frames;                 /* of each video; 0: as many as there are */
+    int frames_at;                  /* enum bl_frame_form, up to BL_FRAMES_START */
+    int frames_rule;                /* enum bl_frame_rule; its frames per second are fps, 2 if that is not set */
+    int64_t min_frames;             /* of the rule */
+    int64_t max_frames;             /* of the rule */
+    int64_t frame_factor;           /* of the rule */
     int count;                      /* enum bl_count */
     struct bl_dimensions size;      /* of a frame, pixels; width 0: the videos' own */
     int fit;                        /* enum bl_fit */
@@ -114,17 +121,20 @@ int bl_gpu_list_parse(struct bl_gpu_list *list, const char *text, struct bl_erro
  * away from 0), and the frame fills the outputs from there to the next frame's, so that frames are dropped and
  * repeated. For example, at 10 fps frames at 0, 0.04, 0.08 and 0.12 s round to the outputs 0, 0, 1 and 1: the second
  * one fills output 0, and the fourth one output 1. The first frame taken also fills the outputs before it, as the
- * ffmpeg command does for image files, whose numbers count from the origin. */
+ * ffmpeg command does for image files, whose numbers count from the origin.
+ *
+ * A picker with a list takes the frames of the list, and those that repeat in it several times. */
 
 struct bl_pick {
-    int64_t stride;    /* takes every stride-th frame; 0: picks by time */
-    int64_t num, den;  /* a tick in outputs is num / den */
-    int64_t origin;    /* the time of output 0, in ticks */
-    bool origin_known; /* the origin was set; otherwise it is the first frame's time */
-    int64_t next;      /* by time: the output to be filled next */
-    int64_t lead;      /* outputs before the first frame, until one is taken */
-    int64_t pushed;    /* frames so far */
-    int64_t taken;     /* outputs so far */
+    struct bl_frame_list list; /* count 0: none */
+    int64_t stride;            /* takes every stride-th frame; 0: picks by time */
+    int64_t num, den;          /* a tick in outputs is num / den */
+    int64_t origin;            /* the time of output 0, in ticks */
+    bool origin_known;         /* the origin was set; otherwise it is the first frame's time */
+    int64_t next;              /* by time: the output to be filled next */
+    int64_t lead;              /* outputs before the first frame, until one is taken */
+    int64_t pushed;            /* frames so far */
+    int64_t taken;             /* outputs so far */
 };
 
 /* An unknown timestamp. */
@@ -138,6 +148,9 @@ bool bl_pick_init(struct bl_pick *pick, int64_t fps_num, int64_t fps_den, int64_
 /* Sets the origin of a fresh picker, in ticks; it has an effect with fps only. */
 void bl_pick_set_origin(struct bl_pick *pick, int64_t origin);
 
+/* Makes a fresh picker take the frames of a list, whose numbers are those of the frames that will be pushed. */
+void bl_pick_set_list(struct bl_pick *pick, const struct bl_frame_list *list);
+
 /* Pushes the next frame, at `time` in ticks; BL_PICK_UNKNOWN: with fps, such a frame fills no output. Returns how often
  * the previous frame is taken. */
 int64_t bl_pick_push(struct bl_pick *pick, int64_t time);
@@ -147,7 +160,25 @@ int64_t bl_pick_end(struct bl_pick *pick, int64_t time);
 
 /* --- sampling ----------------------------------------------------------------------------------------------------- */
 
-/* These functions apply --fps and --stride, for counting and reading alike. */
+/* These functions apply --fps, --stride, --frames and --frames-rule, for counting and reading alike. */
+
+/* Returns whether frames are taken by their times: --fps, unless it belongs to a rule. */
+bool bl_sampling_is_by_time(const struct bl_video_config *config);
+
+/* Returns whether frames are taken by a list, which depends on their number. */
+bool bl_sampling_has_list(const struct bl_video_config *config);
+
+/* Returns whether some frames may not be taken. */
+bool bl_sampling_is_partial(const struct bl_video_config *config);
+
+/* Makes the list for `frames` frames, of which the first has the number `first` in its file. rate is that of the file
+ * (avg_frame_rate); only rules use it. BL_EDATA: the rule cannot take any of them (e has the reason). */
+int bl_sampling_make_list(const struct bl_video_config *config, int64_t first, int64_t frames, AVRational rate,
+                          struct bl_frame_list *list, struct bl_error *e);
+
+/* Makes the same list again from its length, `count`. */
+void bl_sampling_restore_list(const struct bl_video_config *config, int64_t first, int64_t frames, int64_t count,
+                              struct bl_frame_list *list);
 
 /* Returns the mode for opening a file whose packets alone are read. */
 enum bl_demux_mode bl_sampling_count_mode(const struct bl_video_config *config);
@@ -162,5 +193,12 @@ bool bl_sampling_from_start(const struct bl_video_config *config);
  * (bl_demux_start), which matters only if outputs count from it. BL_EDATA: --fps cannot use such a time base. */
 int bl_sampling_begin(const struct bl_video_config *config, AVRational tick, int64_t start, struct bl_pick *pick,
                       struct bl_error *e);
+
+/* The columns of a list: how many frames the video or clip has, and how many entries of the list are repeated. */
+#define BL_SOURCE_FRAMES_COLUMN "source_frames"
+#define BL_REPEATED_FRAMES_COLUMN "repeated_frames"
+
+/* Appends the values of these columns, a tab before each; nothing for an empty list. */
+void bl_video_list_columns(const struct bl_frame_list *list, struct bl_buffer *out);
 
 #endif

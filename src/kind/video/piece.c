@@ -350,9 +350,10 @@ static void piece_write_times(const struct bl_piece *p, int64_t first, int64_t e
     double seconds = bl_clock_seconds(&p->clock, bl_frame_time(p->tools->held));
     for (int64_t step = first; step < end; step++) {
         int64_t at = step - request->source_start;
-        if (request->times && !config->fps.den)
+        bool by_time = bl_sampling_is_by_time(config);
+        if (request->times && !by_time)
             request->times[at] = seconds;
-        if (config->fps.den)
+        if (by_time)
             seconds = (double)step * (double)config->fps.den / (double)config->fps.num;
         if (config->times)
             memcpy(request->out[BL_VIDEO_TIMES] + 8 * at, &seconds, sizeof seconds);
@@ -509,6 +510,10 @@ int bl_piece_decode(struct bl_piece *p, struct bl_error *e)
     if (p->time_behind != AV_NOPTS_VALUE)
         time_end = p->time_behind;
     BL_TRY(piece_take_frame(p, bl_pick_end(&p->pick, time_end), e));
+    const struct bl_pick *pick = &p->pick;
+    if (pick->list.count > 0 && pick->pushed != pick->list.frames)
+        return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
+                            (long long)pick->list.frames, (long long)pick->pushed);
     if (piece_needs_end(p) ? p->seen != p->request->row.length : !piece_is_full(p))
         return bl_error_set(e, BL_EDATA, "the scan counted %lld frames, decoding gives %lld",
                             (long long)p->request->row.length, (long long)p->seen);
@@ -530,7 +535,18 @@ int bl_piece_begin(struct bl_piece *p, AVRational tick, int64_t start, struct bl
 {
     p->clock = (struct bl_clock){tick, AV_NOPTS_VALUE};
     p->time_behind = AV_NOPTS_VALUE;
-    return bl_sampling_begin(p->tools->config, tick, start, &p->pick, e);
+    const struct bl_video_config *config = p->tools->config;
+    BL_TRY(bl_sampling_begin(config, tick, start, &p->pick, e));
+    if (!bl_sampling_has_list(config))
+        return BL_OK;
+    const struct bl_row *row = &p->request->row;
+    int64_t frames = bl_row_get_number(row, BL_SOURCE_FRAMES_COLUMN);
+    struct bl_frame_list list;
+    if (frames == 0)
+        return bl_error_set(e, BL_EDATA, "its row has no " BL_SOURCE_FRAMES_COLUMN ": scan again");
+    bl_sampling_restore_list(config, row->clip_begin, frames, row->length, &list);
+    bl_pick_set_list(&p->pick, &list);
+    return BL_OK;
 }
 
 int bl_piece_finish(struct bl_piece *p, int code, struct bl_error *e)

@@ -80,7 +80,7 @@ static int reader_find_timeline(struct video_reader *reader, const struct bl_row
     *timeline = &cached->timeline;
     struct bl_demux d;
     BL_TRY(bl_demux_open(&d, row->path, row->bytes, row->stream, bl_sampling_count_mode(config), reader->tools.env, e));
-    int code = bl_timeline_make(&cached->timeline, &d, config->fps.den || config->stride > 1, e);
+    int code = bl_timeline_make(&cached->timeline, &d, bl_sampling_is_partial(config), e);
     bl_demux_close(&d);
     if (code)
         return code; /* bl_timeline_make has freed it */
@@ -93,12 +93,12 @@ static int reader_find_timeline(struct video_reader *reader, const struct bl_row
     return bl_error_memory(e);
 }
 
-/* Returns whether --fps or --stride may leave out packets. A GPU decodes all packets: other steps take its time. To
+/* Returns whether the options may leave out packets. A GPU decodes all packets: other steps take its time. To
  * deinterlace a frame takes its neighbours, too. */
 static bool piece_is_sampled(const struct bl_piece *p)
 {
     const struct bl_video_config *config = p->tools->config;
-    return !p->on_gpu && !config->deinterlace && (config->fps.den || config->stride > 1);
+    return !p->on_gpu && !config->deinterlace && bl_sampling_is_partial(config);
 }
 
 /* Seeks the last random access point before the piece, and leaves out the packets that it does not need. If neither
@@ -108,8 +108,12 @@ static int piece_follow_timeline(struct bl_piece *p, const struct bl_timeline *t
                                  bool *found, struct bl_error *e)
 {
     const struct bl_request *request = p->request;
-    bool to_end = request->source_start + request->steps == request->row.length;
+    /* A list does not depend on when the last frame ends. */
+    bool has_list = p->pick.list.count > 0;
+    bool to_end = !has_list && request->source_start + request->steps == request->row.length;
     int code = BL_OK;
+    if (has_list && (int64_t)timeline->shown.count != p->pick.list.frames)
+        return BL_OK;
     if (piece_is_sampled(p))
         code = bl_needed_make(needed, timeline, p->pick, request->source_start, request->steps, to_end, e);
     const size_t before_it = p->tools->config->deinterlace != BL_DEINTERLACE_OFF;
@@ -343,8 +347,12 @@ int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, s
     const struct bl_input *input = chunk->input;
     struct bl_error fault = {0};
     struct bl_count_result result;
+    struct bl_frame_list list = {0};
+    struct bl_buffer extra = {0};
     enum bl_backend backend = BL_BACKEND_CPU;
     int code = bl_video_count(values, env, input, chunk->meter, chunk->times, &result, &fault);
+    if (!code)
+        code = bl_count_result_choose(&result, values, &list, &fault);
     if (!code)
         code =
             bl_backend_choose(values, env, input->path, input->bytes, result.stream, *result.reason, &backend, &fault);
@@ -356,10 +364,15 @@ int bl_video_decoding_count(const void *config, const struct bl_kind_env *env, s
                          .origin = result.origin,
                          .times = result.times};
     if (values->decoder != BL_DECODER_CPU)
-        row.extra = backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec";
-    code = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+        bl_buffer_text(&extra, backend == BL_BACKEND_CPU ? "\tcpu" : "\tnvdec");
+    bl_video_list_columns(&list, &extra);
+    row.extra = extra.data;
+    int failed = bl_buffer_check(&extra, e);
+    if (!failed)
+        failed = bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
+    bl_buffer_free(&extra);
     free(result.times);
-    return code;
+    return failed;
 }
 
 /* Emits the version of a library, such as "59.27.100". */

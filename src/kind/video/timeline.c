@@ -447,6 +447,8 @@ int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline,
             needed->frame[i - 1] = true;
         seen += i > 0 ? times : 0;
     }
+    if (pick.list.count > 0 && bl_pick_end(&pick, 0) > 0 && first + steps > seen)
+        needed->frame[count - 1] = true; /* the list has the last frame, whenever that ends */
     if (count > 0) {
         needed->frame[t->coded[0].frame] = true; /* decoders learn from it which encoder made the stream */
         needed->frame[count - 1] = needed->frame[count - 1] || to_end;

@@ -145,7 +145,8 @@ struct bl_needed {
 };
 
 /* Finds the packets for steps [first, first + steps) of a sequence. pick is a fresh picker. to_end: the last frame of
- * the file is needed, too. The timeline must be exact, have its packets, and outlive *needed. BL_EFAIL: out of memory.
+ * the file is needed in any case. The timeline must be exact, have its packets, and outlive *needed. BL_EFAIL: out of
+ * memory.
  */
 int bl_needed_make(struct bl_needed *needed, const struct bl_timeline *timeline, struct bl_pick pick, int64_t first,
                    int64_t steps, bool to_end, struct bl_error *e);

@@ -25,6 +25,8 @@ static const char *const extensions[] = {"mp4",  "m4v",  "mov",  "qt",   "mkv", 
 
 static const char *const count_choices[] = {"packets", "decode", NULL};
 static const char *const fps_origin_choices[] = {"first", "zero", NULL};
+static const char *const frames_at_choices[] = {"linspace", "linspace-round", "middle", "start", NULL};
+static const char *const frames_rule_choices[] = {"none", "qwen-vl-utils", "qwen2-vl", "qwen3-vl", NULL};
 static const char *const fit_choices[] = {"stretch", "crop", "pad", NULL};
 static const char *const resize_choices[] = {"bilinear", "bicubic", "lanczos", "nearest", "auto", NULL};
 static const char *const hdr_choices[] = {"skip", "clip", "tonemap", NULL};
@@ -42,6 +44,25 @@ const struct bl_option bl_video_options[] = {
                      .initial = "first", .only = "fps"),
     BL_OPTION_INT("stride", struct bl_video_config, stride, BL_AFFECTS_LENGTHS, "take every N-th frame, from the first",
                   .initial = "1", .min = 1, .placeholder = "N"),
+    BL_OPTION_INT("frames", struct bl_video_config, frames, BL_AFFECTS_LENGTHS,
+                  "take N frames of each video or clip, spread over it; of shorter ones some repeatedly", .min = 1,
+                  .max = 1 << 20, .placeholder = "N", .unlisted = true),
+    BL_OPTION_CHOICE("frames-at", struct bl_video_config, frames_at, frames_at_choices, BL_AFFECTS_LENGTHS,
+                     "which ones: those of numpy's linspace from the first to the last, truncated or rounded, or the "
+                     "middle or the start of each of N parts",
+                     .initial = "linspace", .only = "frames", .unlisted = true),
+    BL_OPTION_CHOICE("frames-rule", struct bl_video_config, frames_rule, frames_rule_choices, BL_AFFECTS_LENGTHS,
+                     "take the frames that this processor of Qwen's models takes, --fps of them per second (2)",
+                     .initial = "none", .unlisted = true),
+    BL_OPTION_INT("min-frames", struct bl_video_config, min_frames, BL_AFFECTS_LENGTHS,
+                  "the fewest frames that the rule takes", .initial = "4", .min = 1, .max = 1 << 15, .placeholder = "N",
+                  .only = "frames-rule=qwen-vl-utils|qwen2-vl|qwen3-vl", .unlisted = true),
+    BL_OPTION_INT("max-frames", struct bl_video_config, max_frames, BL_AFFECTS_LENGTHS,
+                  "the most frames that the rule takes", .initial = "768", .min = 1, .max = 1 << 15, .placeholder = "N",
+                  .only = "frames-rule=qwen-vl-utils|qwen2-vl|qwen3-vl", .unlisted = true),
+    BL_OPTION_INT("frame-factor", struct bl_video_config, frame_factor, BL_AFFECTS_LENGTHS,
+                  "the number of frames is a multiple of this one", .initial = "2", .min = 1, .max = 1 << 10,
+                  .placeholder = "N", .only = "frames-rule=qwen-vl-utils|qwen2-vl", .unlisted = true),
     BL_OPTION_CHOICE("count", struct bl_video_config, count, count_choices, BL_AFFECTS_LENGTHS,
                      "how to count frames: by packets, decoding only what looks suspicious, or by decoding everything",
                      .initial = "packets"),
@@ -118,10 +139,35 @@ void bl_video_prepare_pixels(struct bl_video_config *config)
             bl_channels_keep_numbers((enum bl_channels)config->pixels) ? BL_RESIZE_NEAREST : BL_RESIZE_BILINEAR;
 }
 
+/* Checks the options that choose frames by a list. BL_EUSAGE. */
+static int video_check_list(const struct bl_video_config *config, struct bl_error *e)
+{
+    bool by_rule = config->frames_rule != BL_FRAME_RULE_NONE;
+    if (config->frames && by_rule)
+        return bl_error_set(e, BL_EUSAGE, "--frames and --frames-rule cannot be given together: the rule finds N");
+    if (config->frames && config->fps.den)
+        return bl_error_set(e, BL_EUSAGE, "--frames takes the same number of each video: leave --fps out");
+    if (bl_sampling_has_list(config) && config->stride != 1)
+        return bl_error_set(e, BL_EUSAGE, "--%s and --stride cannot be given together",
+                            by_rule ? "frames-rule" : "frames");
+    if (!by_rule)
+        return BL_OK;
+    if (config->fps_origin != BL_FPS_FIRST)
+        return bl_error_set(e, BL_EUSAGE, "--fps-origin: --frames-rule takes frames by their numbers, not their times");
+    if (config->min_frames > config->max_frames)
+        return bl_error_set(e, BL_EUSAGE, "--min-frames %lld is more than --max-frames %lld",
+                            (long long)config->min_frames, (long long)config->max_frames);
+    if (config->frames_rule != BL_FRAME_RULE_QWEN3_VL && config->frame_factor > config->max_frames)
+        return bl_error_set(e, BL_EUSAGE, "--frame-factor %lld is more than --max-frames %lld: no frame would be taken",
+                            (long long)config->frame_factor, (long long)config->max_frames);
+    return BL_OK;
+}
+
 /* Checks the options that need no file. BL_EUSAGE. */
 static int video_check(const void *values, struct bl_error *e)
 {
     const struct bl_video_config *config = values;
+    BL_TRY(video_check_list(config, e));
     if (config->fps.den != 0 && config->stride != 1)
         return bl_error_set(e, BL_EUSAGE, "--fps and --stride cannot be given together");
     if (config->fps.den != 0 && (config->fps.num > INT32_MAX || config->fps.den > INT32_MAX))
@@ -196,13 +242,36 @@ static void video_columns(const void *values, bool manifests, struct bl_buffer *
     const struct bl_video_config *config = values;
     if (config->decoder != BL_DECODER_CPU)
         bl_buffer_text(out, "\t" BL_BACKEND_COLUMN);
+    if (bl_sampling_has_list(config))
+        bl_buffer_text(out, "\t" BL_SOURCE_FRAMES_COLUMN "\t" BL_REPEATED_FRAMES_COLUMN);
+}
+
+/* Appends the part of the identity that the frames of a list depend on. */
+static void video_list_sampling(const struct bl_video_config *config, struct bl_buffer *out)
+{
+    if (config->frames) {
+        bl_buffer_printf(out, "frames=%lld", (long long)config->frames);
+        if (config->frames_at != BL_FRAMES_LINSPACE)
+            bl_buffer_printf(out, " at=%s", frames_at_choices[config->frames_at]);
+        return;
+    }
+    bl_buffer_printf(out, "rule=%s fps=", frames_rule_choices[config->frames_rule]);
+    if (config->fps.den > 1)
+        bl_buffer_printf(out, "%lld/%lld", (long long)config->fps.num, (long long)config->fps.den);
+    else
+        bl_buffer_printf(out, "%lld", config->fps.den ? (long long)config->fps.num : (long long)BL_FRAME_RULE_FPS);
+    bl_buffer_printf(out, " min=%lld max=%lld", (long long)config->min_frames, (long long)config->max_frames);
+    if (config->frames_rule != BL_FRAME_RULE_QWEN3_VL)
+        bl_buffer_printf(out, " factor=%lld", (long long)config->frame_factor);
 }
 
 void bl_video_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_video_config *config = values;
     long long num = config->fps.num, den = config->fps.den;
-    if (den == 1)
+    if (bl_sampling_has_list(config))
+        video_list_sampling(config, out);
+    else if (den == 1)
         bl_buffer_printf(out, "fps=%lld", num);
     else if (den != 0)
         bl_buffer_printf(out, "fps=%lld/%lld", num, den);
@@ -210,7 +279,7 @@ void bl_video_sampling(const void *values, struct bl_buffer *out)
         bl_buffer_printf(out, "stride=%lld", (long long)config->stride);
     else
         bl_buffer_text(out, "all");
-    if (config->fps.den != 0 && config->fps_origin == BL_FPS_ZERO)
+    if (bl_sampling_from_start(config))
         bl_buffer_text(out, " origin=zero");
     if (config->common.stream)
         bl_buffer_printf(out, " stream=%d", config->common.stream - 1);
@@ -298,10 +367,14 @@ static bool video_decodes(const void *values)
     return !config->gpu;
 }
 
+static const struct bl_total video_totals[] = {
+    {.column = BL_REPEATED_FRAMES_COLUMN, .text = "repeated frames", .tells_rows = true}, {0}};
+
 static const struct bl_kind_scan video_scan = {
     .sampling = bl_video_sampling,
     .rate = video_rate,
     .columns = video_columns,
+    .totals = video_totals,
     .lists = &bl_clip_lists,
     .open = bl_video_forward_open_counter,
     .count = bl_video_forward_count,
