@@ -378,3 +378,19 @@ test_calls_are_traced() {
     rm traced
     LD_AUDIT=$GPU_TRACER GPU_TRACE=traced expect 0 bload pack -q a.mp4 -T longest -o cpu :none traced
 }
+
+# A GPU decodes all frames; those of the list are taken.
+test_lists_of_frames() {
+    h264 a.mp4 20
+    hevc b.mp4 13
+    vp9 c.webm 5
+    expect 0 faked bload pack -q ./*.mp4 ./*.webm -T longest --size 48x48 -o whole --decoder nvdec
+    for form in linspace middle; do
+        rm -rf some
+        expect 0 faked bload pack -q ./*.mp4 ./*.webm -T 8 --size 48x48 --frames 8 --frames-at $form -o some --decoder nvdec
+        released
+        is 'nvdec' "$(values decoder <some/sequences.tsv | sort -u)"
+        is '20 13 5' "$(values source_frames <some/sequences.tsv | xargs)"
+        is 3 "$(python3 "$BLOAD_ROOT/tests/cli/slices.py" whole some frames $form)"
+    done
+}

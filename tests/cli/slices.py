@@ -1,5 +1,6 @@
-"""Compares the clips of a dataset with slices of the whole files in another one: slices.py WHOLE CLIPS FIELD [STRIDE].
-FIELD may be two, ONE=OTHER: those of the whole files and of the clips.
+"""Compares the clips of a dataset with slices of the whole files in another one: slices.py WHOLE CLIPS FIELD [STRIDE|FORM].
+FIELD may be two, ONE=OTHER: those of the whole files and of the clips. FORM is a value of --frames-at, of which this has the
+formulas, too; the sequences may then be whole files.
 
 Prints how many clips are equal, and the ids of those that are not. Both have been packed with the same options, so the
 frames or samples [clip_begin, clip_end) of a file are the clip."""
@@ -10,7 +11,7 @@ import math
 import struct
 import sys
 
-SIZES = {"U8": 1, "I16": 2, "F32": 4, "I32": 4, "I64": 8}
+SIZES = {"U8": 1, "I16": 2, "F32": 4, "I32": 4, "I64": 8, "F64": 8}
 
 
 def rows(directory):
@@ -47,9 +48,22 @@ def sequences(directory, field):
     return found, step
 
 
+def numbers_of(form, frames, count):
+    """The numbers that --frames COUNT --frames-at FORM takes."""
+    for i in range(count):
+        if form == "middle":
+            yield (2 * i + 1) * frames // (2 * count)
+        elif form == "start":
+            yield i * frames // count
+        else:
+            place = i * ((frames - 1) / (count - 1)) if 0 < i < count - 1 else frames - 1 if i else 0
+            yield round(place) if form == "linspace-round" else math.floor(place)
+
+
 def main():
     whole, clips, field = sys.argv[1:4]
-    stride = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    last = sys.argv[4] if len(sys.argv) > 4 else "1"
+    stride = int(last) if last.isdigit() else 0
     (files, step), (pieces, _) = sequences(whole, field.split("=")[0]), sequences(clips, field.split("=")[-1])
     by_path = {row["path"]: files.get(number) for number, row in enumerate(rows(whole))}
     equal, others = 0, []
@@ -57,9 +71,15 @@ def main():
         if row["status"] != "ok":
             continue
         data = by_path[row["path"]]
-        begin = int(row["clip_begin"])
-        end = int(row["clip_end"]) if row["clip_end"] else len(data) // step
-        expected = b"".join(data[i * step : (i + 1) * step] for i in range(begin, end, stride)) if stride > 1 else data[begin * step : end * step]
+        begin = int(row.get("clip_begin") or 0)
+        end = int(row["clip_end"]) if row.get("clip_end") else len(data) // step
+        if stride:
+            taken = range(begin, end, stride)
+        else:
+            assert int(row["source_frames"]) == end - begin
+            taken = [begin + i for i in numbers_of(last, end - begin, int(row["length"]))]
+            assert int(row["repeated_frames"]) == len(taken) - len(set(taken))
+        expected = data[begin * step : end * step] if stride == 1 else b"".join(data[i * step : (i + 1) * step] for i in taken)
         if pieces.get(number) == expected and expected:
             equal += 1
         else:
