@@ -26,6 +26,13 @@ def probe(path, stream):
     return words
 
 
+def rate(path, stream):
+    """The mean rate of the stream's frames, as "25/1"."""
+    done = subprocess.run(["ffprobe", "-v", "error", "-select_streams", str(stream), "-show_entries", "stream=avg_frame_rate",
+                           "-of", "json", path], capture_output=True, check=True)
+    return json.loads(done.stdout)["streams"][0]["avg_frame_rate"]
+
+
 # FFmpeg's names for what the tool's levels hold it to.
 CPU_FLAGS = {"avx2": "mmx+mmxext+sse+sse2+cmov+sse3+ssse3+sse4.1+sse4.2+avx+avx2+fma3+bmi1+bmi2",
              "sse2": "mmx+mmxext+sse+sse2+cmov", "none": "0", "neon": "armv8+neon+vfp"}
