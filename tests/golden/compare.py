@@ -25,6 +25,7 @@ import inputs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a JSON file may say in other words, and the checksums that depend on it.
 WORDS = {"reason", "checksum", "bytes", "version", "tool_version", "files", "seconds", "run", "skipped_reasons", "failed_reasons"}
+ADDED = {"card", "p1", "p10"}  # members that older builds do not write
 RENAMED = {"cost_lost": "imbalance", "cost_lost_before": "imbalance_before", "cost_bound": "imbalance_bound", "met_again": "pair_repeat_rate",
            "met_again_random": "pair_repeat_rate_random", "cost_highest": "highest_block_cost", "cost_ks": "ks_distance",
            "cost_ks_random": "ks_distance_random", "cost_neighbours": "cost_correlation"}
@@ -36,7 +37,7 @@ def sha(data):
 
 def without_words(value):
     if isinstance(value, dict):
-        return {RENAMED.get(k, k): without_words(v) for k, v in value.items() if k not in WORDS}
+        return {RENAMED.get(k, k): without_words(v) for k, v in value.items() if k not in WORDS | ADDED}
     return [without_words(v) for v in value] if isinstance(value, list) else value
 
 
