@@ -552,8 +552,7 @@ int bl_cmd_info(int argc, char **argv)
             "and dropped sequences, and a histogram of lengths. Reads the manifest, the tables and the plans, not\n"
             "the shards, except with --statistics. For an export, shows its format, its dataset and its sizes.",
         .usual = "json statistics sample h help",
-        .examples = "dataset\n"
-                    "--json dataset\n"
+        .examples = "--json dataset\n"
                     "--statistics --sample all dataset",
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};

@@ -19,8 +19,8 @@
 
 /* --- moments ------------------------------------------------------------------------------------------------------ */
 
-/* Sets count, least, most and the mean of each channel of a slice, whose moments are 0 before. Values are less the first
- * value of the channel: so a large mean costs no digits, however small the slices are. */
+/* Sets count, least, most and the mean of each channel of a slice, whose moments are 0 before. Values are less the
+ * first value of the channel: so a large mean costs no digits, however small the slices are. */
 static void slice_sum(struct bl_moments *slice, struct bl_moments *all, int64_t channels, enum bl_dtype dtype,
                       const uint8_t *data, int64_t values)
 {
@@ -199,8 +199,8 @@ static int reading_find_pieces(struct statistics_reading *r, int64_t b, struct b
 
 /* Adds the values of a field in one piece. *stored: of the piece before, whose checked block need not be checked again.
  */
-static int reading_add_piece(struct statistics_reading *r, struct bl_field_statistics *field, size_t piece,
-                             struct bl_stored_sequence *stored, struct bl_error *e)
+static int reading_add_moments(struct statistics_reading *r, struct bl_field_statistics *field, size_t piece,
+                               struct bl_stored_sequence *stored, struct bl_error *e)
 {
     const struct bl_field *format = &r->view.manifest.format.fields.field[field->field];
     const size_t step = bl_field_step_bytes(format);
@@ -231,7 +231,7 @@ static int reading_add_block(struct statistics_reading *r, int64_t b, struct bl_
         struct bl_stored_sequence stored = {0};
         for (size_t i = 0; i < r->pieces; i++) {
             if (r->length[i])
-                BL_TRY(reading_add_piece(r, &r->s->field[f], i, &stored, e));
+                BL_TRY(reading_add_moments(r, &r->s->field[f], i, &stored, e));
         }
     }
     r->s->blocks++;

@@ -10,7 +10,7 @@ labelled() {
         [ $((i % 3)) != 0 ] || folder=a/b
         npy $folder/$i.npy "$i, 2" 'i % 7' '<f4'
         label=dog
-        [ $((i % 5)) != 0 ] || label=cat
+        [ $((i % 5)) != 0 ] || label='cat'
         [ "$i" -gt 2 ] || label=
         echo "${folder#a}/$i.npy,$label,en,640,480" | sed 's|^/||' >>labels.csv
     done

@@ -17,7 +17,8 @@ static void check(const struct bl_moments *m, const double *value, size_t count,
     }
     ck_assert_int_eq(m->count, (int64_t)n);
     ck_assert_int_eq(m->not_finite, (int64_t)(count / channels - n));
-    ck_assert_double_eq_tol(m->first + m->mean, (double)(sum / (long double)n), 1e-14 * fabs(m->first + m->mean) + 1e-300);
+    ck_assert_double_eq_tol(m->first + m->mean, (double)(sum / (long double)n),
+                            1e-14 * fabs(m->first + m->mean) + 1e-300);
     ck_assert_double_eq_tol(m->m2, (double)squares, 1e-11 * (double)squares + 1e-300);
 }
 
