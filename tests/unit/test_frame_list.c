@@ -98,8 +98,7 @@ UNIT_TEST(rules)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_msg(bl_frame_rule_count(&cases[i].options, cases[i].frames, cases[i].rate) == cases[i].count,
-                      "case %zu: %d", i,
-                      (int)bl_frame_rule_count(&cases[i].options, cases[i].frames, cases[i].rate));
+                      "case %zu: %d", i, (int)bl_frame_rule_count(&cases[i].options, cases[i].frames, cases[i].rate));
 }
 
 /* The picker gives each frame as often as the list has it. */
@@ -122,4 +121,3 @@ UNIT_TEST(picked_by_a_list)
         }
     }
 }
-
