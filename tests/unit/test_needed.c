@@ -51,8 +51,9 @@ static const struct stream open_group = {
     5,
 };
 
-static void assert_needed(const struct stream *stream, int64_t stride, int64_t first, int64_t steps, bool to_end,
-                          const char *expected, size_t last, int64_t final)
+/* A stride of 0 takes `count` frames by a list of this form. */
+static void assert_taken(const struct stream *stream, enum bl_frame_form form, int64_t count, int64_t stride,
+                         int64_t first, int64_t steps, bool to_end, const char *expected, size_t last, int64_t final)
 {
     struct bl_coded packets[FRAMES_MAX];
     int64_t times[FRAMES_MAX];
@@ -70,7 +71,10 @@ static void assert_needed(const struct stream *stream, int64_t stride, int64_t f
     struct bl_needed needed;
     struct bl_error e = {0};
     size_t left_out = 0;
-    ck_assert(bl_pick_init(&pick, 0, 0, stride, 1, 100));
+    ck_assert(bl_pick_init(&pick, 0, 0, stride ? stride : 1, 1, 100));
+    const struct bl_frame_list list = {.form = form, .frames = (int64_t)stream->frames, .count = count};
+    if (stride == 0)
+        bl_pick_set_list(&pick, &list);
     ck_assert_int_eq(bl_needed_make(&needed, &t, pick, first, steps, to_end, &e), 0);
     for (size_t i = 0; i < stream->frames; i++) {
         bool has = bl_needed_has(&needed, times[i]);
@@ -82,6 +86,24 @@ static void assert_needed(const struct stream *stream, int64_t stride, int64_t f
     ck_assert_uint_eq(needed.last, last);
     ck_assert_int_eq(needed.final, final);
     bl_needed_free(&needed);
+}
+
+static void assert_needed(const struct stream *stream, int64_t stride, int64_t first, int64_t steps, bool to_end,
+                          const char *expected, size_t last, int64_t final)
+{
+    assert_taken(stream, BL_FRAMES_LINSPACE, 0, stride, first, steps, to_end, expected, last, final);
+}
+
+/* The lists are 0 5 11, 0 4 8, 2 6 10 and 6, of 12 frames. A whole group is left out, and so is what follows the last
+ * taken frame. */
+UNIT_TEST(pictures_that_a_list_does_not_need_are_left_out)
+{
+    assert_taken(&closed, BL_FRAMES_LINSPACE, 3, 0, 0, 3, false, "x..x.xx..x.x", 11, 110);
+    assert_taken(&closed, BL_FRAMES_LINSPACE, 3, 0, 1, 1, false, "x..x.x......", 5, 50);
+    assert_taken(&closed, BL_FRAMES_LINSPACE, 3, 0, 2, 1, false, "x.....x..x.x", 11, 110);
+    assert_taken(&closed, BL_FRAMES_START, 3, 0, 0, 3, false, "x..xxxx.xx..", 9, 80);
+    assert_taken(&closed, BL_FRAMES_MIDDLE, 3, 0, 0, 3, false, "x.xx..x..xxx", 11, 100);
+    assert_taken(&closed, BL_FRAMES_MIDDLE, 1, 0, 0, 1, false, "x.....x.....", 6, 60);
 }
 
 UNIT_TEST(pictures_that_nothing_needs_are_left_out)
