@@ -131,18 +131,19 @@ UNIT_TEST(steps_of_clips)
     struct bl_cached_source f = {.ordered = true, .found = {.length = 4, .times = times, .tick = {1, 10}, .end = 11}};
     struct bl_video_config config = {.stride = 1};
     int64_t steps;
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    struct bl_frame_list list;
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &list, &e), BL_OK);
     ck_assert_int_eq(steps, 3);
     config.stride = 2;
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &list, &e), BL_OK);
     ck_assert_int_eq(steps, 2);
     config = (struct bl_video_config){.stride = 1, .fps = {10, 1}};
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 4, &steps, &list, &e), BL_OK);
     ck_assert_int_eq(steps, 10); /* of 1 s */
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 3, &steps, &e), BL_OK);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 3, &steps, &list, &e), BL_OK);
     ck_assert_int_eq(steps, 9);
     config.fps = (struct bl_rational){1, 10};
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &list, &e), BL_EDATA);
     f.found.times = NULL;
-    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &e), BL_EDATA);
+    ck_assert_int_eq(bl_cached_source_steps(&f, &config, 1, 2, &steps, &list, &e), BL_EDATA);
 }
