@@ -1,5 +1,6 @@
 #include "kind/composite/composite.h"
 #include "kind/audio/audio.h"
+#include "kind/audio/options.h"
 #include "kind/video/video.h"
 #include "unit.h"
 
@@ -36,7 +37,9 @@ UNIT_TEST(what_the_scan_found_comes_back)
     joined.part[0] = (struct bl_composite_part){.kind = &bl_kind_video, .config = &plain};
     joined.part[1] =
         (struct bl_composite_part){.kind = &bl_kind_video, .config = &by_gpu, .name = "again", .path = "{id}"};
-    joined.part[2] = (struct bl_composite_part){.kind = &bl_kind_audio, .name = "sound", .path = "{id}"};
+    struct bl_audio_config sound = {0};
+    joined.part[2] =
+        (struct bl_composite_part){.kind = &bl_kind_audio, .config = &sound, .name = "sound", .path = "{id}"};
     OWNED(bl_buffer_free) struct bl_buffer columns = {0}, extra = {0};
     struct bl_companion_row back = {0};
     const struct bl_row found = {.path = "a\tb.wav",
