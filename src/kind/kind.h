@@ -195,6 +195,7 @@ struct bl_kind_lists {
     const char *folder[2];
 
     bl_list_values *values; /* of a manifest's line, that become further columns. NULL: there are no manifests */
+    bool numbers;           /* clips may have the column stop_frame: see struct bl_clip.by_number */
 };
 
 /* The lists of kinds that accept clips only. */

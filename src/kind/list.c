@@ -7,6 +7,9 @@
  *     a/b.mp4     1:30   95.5                                     a/b.mp4#1:30-95.5
  *     a/b.mp4                  250          500        intro      intro
  *
+ * The number behind a "#" in end_frame is that in the name of the last image (of the column stop_frame); start_frame is
+ * then the number in the name of the first one.
+ *
  * A line that cannot be used becomes a skipped row with a reason; it never ends the run. */
 #include "kind/list.h"
 
@@ -185,16 +188,19 @@ static int clip_set_frame(int64_t *frame, const char *text, const char *name, st
 /* Sets where the clip starts and ends, by times or by numbers of frames. BL_EDATA: by both, or the end is first. */
 static int clip_set_ends(struct bl_clip *clip, const char *const value[BL_CLIP_VALUES], struct bl_error *e)
 {
+    const char *end_frame = value[BL_CLIP_END_FRAME];
+    clip->by_number = *end_frame == '#';
+    end_frame += clip->by_number;
     BL_TRY(clip_set_time(&clip->start, value[BL_CLIP_START], "start", e));
     BL_TRY(clip_set_time(&clip->end, value[BL_CLIP_END], "end", e));
     BL_TRY(clip_set_frame(&clip->first, value[BL_CLIP_START_FRAME], "start_frame", e));
-    BL_TRY(clip_set_frame(&clip->behind, value[BL_CLIP_END_FRAME], "end_frame", e));
+    BL_TRY(clip_set_frame(&clip->behind, end_frame, clip->by_number ? "stop_frame" : "end_frame", e));
     clip->by_time = clip->start >= 0 || clip->end >= 0;
     if (clip->by_time && (clip->first >= 0 || clip->behind >= 0))
         return bl_error_set(e, BL_EDATA, "times and numbers of frames: give one of them");
     if ((clip->end >= 0 && clip->end < clip->start) || (clip->behind >= 0 && clip->behind < clip->first))
         return bl_error_set(e, BL_EDATA, "ends before it starts: from %s%s to %s%s", value[BL_CLIP_START],
-                            value[BL_CLIP_START_FRAME], value[BL_CLIP_END], value[BL_CLIP_END_FRAME]);
+                            value[BL_CLIP_START_FRAME], value[BL_CLIP_END], end_frame);
     return BL_OK;
 }
 
@@ -206,6 +212,7 @@ static void clip_set_id(struct bl_clip *clip, const char *const value[BL_CLIP_VA
 {
     const char *start = *value[BL_CLIP_START] ? value[BL_CLIP_START] : value[BL_CLIP_START_FRAME];
     const char *end = *value[BL_CLIP_END] ? value[BL_CLIP_END] : value[BL_CLIP_END_FRAME];
+    end += *end == '#';
     bl_buffer_clear(&clip->id);
     if (*value[BL_CLIP_ID])
         bl_buffer_text(&clip->id, value[BL_CLIP_ID]);

@@ -110,7 +110,7 @@ enum bl_clip_value {
     BL_CLIP_START, /* a time: seconds, or [h:]mm:ss.s */
     BL_CLIP_END,
     BL_CLIP_START_FRAME, /* a number of frames; of sound, of samples at the file's own rate */
-    BL_CLIP_END_FRAME,
+    BL_CLIP_END_FRAME,   /* "#" and the number in the name of the last image, or "#" alone: see struct bl_clip */
     BL_CLIP_ID,
     BL_CLIP_VALUES
 };
@@ -131,6 +131,7 @@ struct bl_clip {
     double start, end;        /* seconds from the file's first frame; -1: the beginning or end of the file */
     int64_t first, behind;    /* frames; -1: the same */
     const char *channel;      /* the line's choice of channels, as the list has it; "": none */
+    bool by_number;           /* first and behind are numbers in the names of images, and that of behind is included */
     struct bl_buffer further; /* the values of further columns, with a tab before each: as the table has them */
     struct bl_buffer scratch; /* the values, unescaped */
 };

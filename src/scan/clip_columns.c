@@ -20,6 +20,7 @@
 #include "kind/input_stat.h"
 #include "kind/kind.h"
 #include "scan/attributes.h"
+#include "scan/plain_list.h"
 
 /* --- names of columns --------------------------------------------------------------------------------------------- */
 
@@ -187,107 +188,10 @@ int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const
     return path_check(path, &second, e);
 }
 
-/* --- plain lists -------------------------------------------------------------------------------------------------- */
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-bool bl_plain_list_has_name(const char *path)
-{
-    static const char *const extensions[] = {"txt", "txt.gz", "txt.zst", NULL};
-    return bl_path_has_extension(path, extensions);
-}
-
-/* Removes the byte order mark, which Windows programs write at the beginning of the first line. */
-void bl_list_skip_mark(struct bl_document *line)
-{
-    if (line->offset == 0 && !line->too_long && line->size >= 3 && memcmp(line->text, "\xef\xbb\xbf", 3) == 0) {
-        line->text += 3;
-        line->size -= 3;
-    }
-}
-
-/* Removes blanks at both ends, and the carriage return of Windows at the end. */
-void bl_plain_list_trim(const char **line, size_t *size)
-{
-    while (*size && (is_blank((*line)[*size - 1]) || (*line)[*size - 1] == '\r'))
-        --*size;
-    for (; *size && is_blank(**line); ++*line)
-        --*size;
-}
-
-/* Splits a line at its last blank: "a b.mp4 3" is the path "a b.mp4" and the label "3". Returns false if there is no
- * blank with something before it. */
-bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label)
-{
-    /* The label is the last word. */
-    size_t at = size;
-    while (at && !is_blank(line[at - 1]))
-        at--;
-    *label = at;
-    while (at && is_blank(line[at - 1]))
-        at--;
-    *path_size = at;
-    return at > 0;
-}
-
-/* Sets *exists: there is a file or folder of this name, relative to the folder of the list. */
-static int plain_name_exists(bool *exists, const char *list, const char *name, size_t size, struct bl_error *e)
-{
-    struct bl_buffer path = {0};
-    const char *slash = strrchr(list, '/');
-    /* The names in a list are relative to its folder. */
-    if (size && *name != '/' && slash)
-        bl_buffer_append(&path, list, (size_t)(slash + 1 - list));
-    bl_buffer_append(&path, name, size);
-    bl_buffer_text(&path, "");
-    int code = bl_buffer_check(&path, e);
-    *exists = false;
-    if (!code)
-        code = bl_fs_exists(path.data, exists, e);
-    bl_buffer_free(&path);
-    return code;
-}
-
-/* Returns whether a word is a whole number, such as a class or a number of frames, with or without a minus. */
-static bool word_is_number(const char *word, size_t size)
-{
-    int64_t number;
-    size_t sign = size && *word == '-';
-    return bl_text_to_int(word + sign, size - sign, 0, INT64_MAX, &number);
-}
-
-/* Decides whether the lines of a plain list have labels. The line has none if it names a file as a whole; it has one
- * if the part before the last blank names a file, or if the last word is a number. BL_EUSAGE: two numbers at the
- * end, as in lists of some video data sets, have no names. */
-int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e)
-{
-    size_t before, label, further, second;
-    bool exists;
-    *labelled = false;
-    /* A line that names a file is a path, even if it ends with a blank and a number. */
-    int code = plain_name_exists(&exists, list, line, size, e);
-    if (code || exists || !bl_plain_list_split(line, size, &before, &label))
-        return code;
-    code = plain_name_exists(labelled, list, line, before, e);
-    if (code || *labelled)
-        return code;
-    *labelled = word_is_number(line + label, size - label);
-    /* With two numbers, nobody could say which one is the label. */
-    if (*labelled && bl_plain_list_split(line, before, &further, &second) &&
-        word_is_number(line + second, before - second))
-        return bl_error_set(e, BL_EUSAGE,
-                            "\"%.*s\": the lines of a .txt are a path, or a path and a label: write a .csv with a "
-                            "first line that names the columns, such as path,frames,label",
-                            size > 200 ? 200 : (int)size, line);
-    return BL_OK;
-}
-
 /* --- columns of clips --------------------------------------------------------------------------------------------- */
 
 #define KEYS_SHOWN 8 /* in messages */
+#define STOP_FRAME "stop_frame"
 
 /* A list whose columns are read. path: to open it; shown: for messages, which also decides the format by its
  * extension. */
@@ -297,8 +201,8 @@ struct reading {
     const char *path, *shown;
     int64_t line;
     struct bl_clip_path clip_path;
-    bool has_ends;    /* some column is the start or the end of clips */
-    char similar[48]; /* the first further column whose name has "start" in it */
+    bool has[BL_CLIP_FURTHER]; /* a column has this place; also for kinds without BL_CLIP_STOP_FRAME */
+    char similar[48];          /* the first further column whose name has "start" in it */
     struct bl_buffer scratch;
 };
 
@@ -326,7 +230,7 @@ size_t bl_clip_columns_find(const struct bl_clip_columns *columns, const char *n
     return SIZE_MAX;
 }
 
-/* Returns the place of a column's value in a clip: BL_CLIP_PATH and so on, or BL_CLIP_VALUES + the number of the
+/* Returns the place of a column's value in a clip: BL_CLIP_PATH and so on, or BL_CLIP_FURTHER + the number of the
  * further column, or SIZE_MAX if the column is unknown. */
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *column,
                              size_t size)
@@ -340,8 +244,10 @@ size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct
         if (clip_name_is(name, bl_clip_value_name[v]))
             return v;
     }
+    if (columns->numbers && clip_name_is(name, STOP_FRAME))
+        return BL_CLIP_STOP_FRAME;
     size_t c = bl_clip_columns_find(columns, name.text, name.size);
-    return c == SIZE_MAX ? c : BL_CLIP_VALUES + c;
+    return c == SIZE_MAX ? c : BL_CLIP_FURTHER + c;
 }
 
 /* Parses a line as a JSON object. Returns false, with the fault, if it is none. */
@@ -394,19 +300,21 @@ static int clip_add_columns(struct reading *r, const char *column, size_t size, 
     char *name = strndup(renamed.text, renamed.size);
     if (!name)
         return bl_error_memory(e);
-    /* The parts of a clip from start to end frame are neighbours in the enumeration. */
-    if (place >= BL_CLIP_START && place <= BL_CLIP_END_FRAME)
-        r->has_ends = true;
+    if (place < BL_CLIP_FURTHER)
+        r->has[place] = true;
     /* A time that is part of a file's name, as in "{id}_{time_start:06}.mp4", means whole files. */
     else if (!*r->similar && strcasestr(name, "start") &&
              !bl_clip_template_has(bl_clip_names_template(c->renames, BL_CLIP_PATH), column, size))
         snprintf(r->similar, sizeof r->similar, "%s", name);
+    r->has[BL_CLIP_STOP_FRAME] |= strcmp(name, STOP_FRAME) == 0;
+    c->stops |= place == BL_CLIP_STOP_FRAME;
     const char *plain = name, *meant = NULL;
     size_t bytes = strlen(name);
     bl_text_trim(&plain, &bytes, " \t");
-    for (size_t v = 0; v <= BL_CLIP_END_FRAME && place == SIZE_MAX && !meant; v++) {
-        if (strlen(bl_clip_value_name[v]) == bytes && strncasecmp(bl_clip_value_name[v], plain, bytes) == 0)
-            meant = bl_clip_value_name[v];
+    for (size_t v = 0; v <= (size_t)BL_CLIP_END_FRAME + c->numbers && place == SIZE_MAX && !meant; v++) {
+        const char *known = v <= BL_CLIP_END_FRAME ? bl_clip_value_name[v] : STOP_FRAME;
+        if (strlen(known) == bytes && strncasecmp(known, plain, bytes) == 0)
+            meant = known;
     }
     if (place == SIZE_MAX && strlen(BL_CLIP_CHANNEL) == bytes && strncasecmp(BL_CLIP_CHANNEL, plain, bytes) == 0 &&
         column_is_channel(r, BL_CLIP_CHANNEL) && strcmp(BL_CLIP_CHANNEL, name) != 0)
@@ -651,7 +559,7 @@ static int kaldi_add_columns(struct reading *r, struct bl_error *e)
         const char *file, *column;
     } columns[] = {{"text", "text"}, {"utt2spk", "speaker"}};
     r->line = 1;
-    r->has_ends = true;
+    r->has[BL_CLIP_START] = true;
     int code = columns_agree(r, true, e);
     for (size_t c = 0; c < sizeof columns / sizeof *columns && !code; c++) {
         bool exists = false;
@@ -675,14 +583,24 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
     struct bl_input input = {.path = path};
     struct bl_error why = {0};
     const char *unusable;
+    columns->numbers = kind->scan->lists && kind->scan->lists->numbers;
     int code = bl_input_stat(NULL, &input, &unusable, e); /* opening a pipe would wait for its writer */
     if (code || unusable)
         return code;
     code = bl_list_is_kaldi(shown)           ? kaldi_add_columns(&r, &why)
            : bl_clip_columns_is_table(shown) ? table_read_columns(&r, cancel, &why)
                                              : lines_read(&r, cancel, &why);
+    bool has_ends = r.has[BL_CLIP_STOP_FRAME];
+    for (size_t v = BL_CLIP_START; v <= BL_CLIP_END_FRAME; v++)
+        has_ends |= r.has[v];
+    if (!code && !columns->numbers && r.has[BL_CLIP_STOP_FRAME] && r.has[BL_CLIP_START_FRAME] &&
+        !r.has[BL_CLIP_END_FRAME]) /* every clip would end with its file */
+        code = bl_error_set(&why, BL_EUSAGE,
+                            "%s: the column \"stop_frame\" is for folders of images, and its frame is included: for "
+                            "%s, write a column \"end_frame\", the frame behind the clip",
+                            shown, kind->name);
     /* Such a list would give whole files where clips were meant. */
-    if (!code && !r.has_ends && *r.similar) /* every line would be the whole file */
+    if (!code && !has_ends && *r.similar) /* every line would be the whole file */
         code = bl_error_set(&why, BL_EUSAGE,
                             "%s: no column \"start\", \"end\", \"start_frame\" or \"end_frame\", but \"%s\": rename it "
                             "(--columns start=%s), or leave it out if the lines are whole files",

@@ -1,4 +1,4 @@
-/* The columns of lists: how --columns renames them and which one is the path, those of plain lists, and which columns
+/* The columns of lists: how --columns renames them and which one is the path, and which columns
  * describe clips or become attributes. */
 #ifndef BL_CLIP_COLUMNS_H
 #define BL_CLIP_COLUMNS_H
@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/cancel.h"
-#include "base/documents.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "kind/list.h"
@@ -31,7 +30,8 @@ struct bl_clip_name bl_clip_names_column(const char *renames, int number);
 /* Which column of a list is the path. */
 struct bl_clip_path {
     bool found;    /* one is */
-    char name[24]; /* it has this name, a usual one, such as "file_name"; "": its name is "path" */
+    char name[24]; /* it has this name, a usual one, such as "file_name"; "": its name is "path", or it is made by
+                      the template of --columns */
 };
 
 /* Finds it by a table's header, or by an object's keys. BL_EUSAGE: none is called "path", and several have a usual name
@@ -40,28 +40,6 @@ int bl_clip_path_of_header(struct bl_clip_path *path, const char *renames, char 
                            struct bl_error *e);
 int bl_clip_path_of_object(struct bl_clip_path *path, const char *renames, const struct bl_json_value *object,
                            struct bl_error *e);
-
-/* --- plain lists -------------------------------------------------------------------------------------------------- */
-
-/* Plain lists: a .txt with a path in each line, or a path and a label with a blank between them, as lists of Kinetics
- * and Something-Something have it. */
-
-/* Whether a file of this name is one: .txt, also compressed. */
-bool bl_plain_list_has_name(const char *path);
-
-/* Leaves out a byte order mark at the beginning of the list. */
-void bl_list_skip_mark(struct bl_document *line);
-
-/* Leaves out the blanks at both ends. */
-void bl_plain_list_trim(const char **line, size_t *size);
-
-/* Finds the label at the end of a trimmed line. False: there is none. */
-bool bl_plain_list_split(const char *line, size_t size, size_t *path_size, size_t *label);
-
-/* Decides by the first line, which is trimmed, whether the lines end with a label: not if all of the line is a file's
- * name; they do if the part before its last blank is one. If there is neither file, a whole number at the end is a
- * label. list: its path, from whose folder names count. BL_EUSAGE: more than a label follows the path. */
-int bl_plain_list_decide(bool *labelled, const char *list, const char *line, size_t size, struct bl_error *e);
 
 /* --- columns of clips --------------------------------------------------------------------------------------------- */
 
@@ -83,6 +61,8 @@ struct bl_clip_columns {
     size_t count, capacity;
     const char *renames; /* of --columns, checked, or NULL; not owned */
     uint64_t renamed;    /* which of these some list has, by their number */
+    bool numbers;        /* the kind takes numbers in the names of images: the column stop_frame */
+    bool stops;          /* some list has this column */
 };
 
 /* Adds the columns of a list, by its header or, if it is JSON, by all of its lines, under their new names. path: to
@@ -93,8 +73,13 @@ int bl_clip_columns_add(struct bl_clip_columns *columns, const struct bl_kind *k
                         const char *shown, const struct bl_cancel *cancel, struct bl_error *e);
 void bl_clip_columns_free(struct bl_clip_columns *columns);
 
-/* The place of a list's column among the values of a clip: an enum bl_clip_value, or, from BL_CLIP_VALUES on, a further
- * column; SIZE_MAX: there is none of that name. */
+/* The places of columns beside enum bl_clip_value: of the one that becomes the end with BL_CLIP_END_FRAME, and of the
+ * first of the further ones. */
+#define BL_CLIP_STOP_FRAME ((size_t)BL_CLIP_VALUES)
+#define BL_CLIP_FURTHER (BL_CLIP_STOP_FRAME + 1)
+
+/* The place of a list's column among the values of a clip: an enum bl_clip_value, BL_CLIP_STOP_FRAME, or, from
+ * BL_CLIP_FURTHER on, a further column; SIZE_MAX: there is none of that name. */
 size_t bl_clip_columns_place(const struct bl_clip_columns *columns, const struct bl_clip_path *path, const char *name,
                              size_t size);
 

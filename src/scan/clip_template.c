@@ -12,16 +12,16 @@ bool bl_clip_template_is(struct bl_clip_name column)
     return memchr(column.text, '{', column.size) || memchr(column.text, '}', column.size);
 }
 
-/* Splits what is within braces: the name, and perhaps ":0" and a number of digits. A name may have a colon: only what
- * looks like such an end is one. */
+/* Splits what is within braces: the name, and perhaps ":0" and a number of digits, with or without the "d" of Python's
+ * formats. A name may have a colon: only what looks like such an end is one. */
 static struct bl_clip_part template_split(struct bl_clip_name inside)
 {
     struct bl_clip_part part = {.name = inside, .is_column = true};
-    size_t digits = inside.size;
+    size_t digits = inside.size - (inside.size && inside.text[inside.size - 1] == 'd'), end = digits;
     int64_t number;
     while (digits && inside.text[digits - 1] >= '0' && inside.text[digits - 1] <= '9')
         digits--;
-    size_t count = inside.size - digits;
+    size_t count = end - digits;
     if (digits < 2 || inside.text[digits - 1] != ':' || count < 2 || inside.text[digits] != '0' ||
         !bl_text_to_int(inside.text + digits + 1, count - 1, 1, DIGITS_MAX, &number))
         return part;

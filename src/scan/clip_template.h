@@ -2,7 +2,8 @@
  *
  *     path=train/{youtube_id}_{time_start:06}_{time_end:06}.mp4,id={youtube_id}
  *
- * {NAME} is the value of the column, {NAME:06} a whole number with zeros in front, at least six digits. */
+ * {NAME} is the value of the column, {NAME:06} or {NAME:06d} a whole number with zeros in front, at least six digits.
+ */
 #ifndef BL_CLIP_TEMPLATE_H
 #define BL_CLIP_TEMPLATE_H
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kind/audio/kaldi.h"
 #include "kind/kind.h"
+#include "scan/plain_list.h"
 
 /* --- lines of a list ---------------------------------------------------------------------------------------------- */
 
@@ -33,6 +34,7 @@ struct bl_list_lines {
     bool is_stdin;  /* its keys could not be seen before */
     bool decided;   /* a first line has said which key is the path, or whether a plain list has labels */
     bool labelled;  /* a plain list has them */
+    bool stops;     /* start_frame and stop_frame are numbers in the names of images */
     bool two_paths; /* in the last line */
     struct bl_csv records;
     struct bl_documents *documents;
@@ -42,7 +44,7 @@ struct bl_list_lines {
     bool again;             /* it comes once more */
     size_t *place;          /* [header]: of each column of a table, as bl_clip_columns_place */
     size_t header;
-    struct value *value; /* [BL_CLIP_VALUES + columns->count], or [manifest->count], in text */
+    struct value *value; /* [BL_CLIP_FURTHER + columns->count], or [manifest->count], in text */
     struct bl_buffer text, clip, scratch;
 };
 
@@ -68,6 +70,7 @@ static int lines_read_header(struct bl_list_lines *l, struct bl_error *e)
         l->place[c] = bl_clip_columns_place(l->columns, &l->clip_path, name, strlen(name));
         if (l->place[c] == SIZE_MAX)
             return bl_error_set(e, BL_EFAIL, "the list changed while it was being read: a column \"%s\"", name);
+        l->stops |= l->place[c] == BL_CLIP_STOP_FRAME;
     }
     return BL_OK;
 }
@@ -88,12 +91,13 @@ static int lines_open(struct bl_list_lines *l, const char *path, const struct bl
     l->manifest = !are_clips && clips->count ? clips : NULL;
     /* Plain manifests without further columns are passed on unchanged and need no values. */
     if (are_clips || l->manifest) {
-        l->value = calloc(BL_CLIP_VALUES + clips->count, sizeof *l->value);
+        l->value = calloc(BL_CLIP_FURTHER + clips->count, sizeof *l->value);
         if (!l->value)
             return bl_error_memory(e);
     }
     if (is_kaldi)
         return bl_kaldi_open(&l->kaldi, path, cancel, e);
+    l->stops = !is_table && clips->stops;
     if (!is_table)
         return bl_documents_open(&l->documents, path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     code = bl_csv_open(&l->records, path, cancel, e);
@@ -156,7 +160,7 @@ static void lines_clear_values(struct bl_list_lines *l)
     /* The values of the previous line must not appear in this one. */
     l->two_paths = false;
     bl_buffer_clear(&l->text);
-    memset(l->value, 0, (BL_CLIP_VALUES + columns->count) * sizeof *l->value);
+    memset(l->value, 0, (BL_CLIP_FURTHER + columns->count) * sizeof *l->value);
 }
 
 /* Sets the value in this place to a copy of the text. */
@@ -189,9 +193,9 @@ static void lines_add_channel(struct bl_list_lines *l)
 {
     size_t place =
         l->columns->channels ? bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL)) : SIZE_MAX;
-    if (place == SIZE_MAX || !l->value[BL_CLIP_VALUES + place].size)
+    if (place == SIZE_MAX || !l->value[BL_CLIP_FURTHER + place].size)
         return;
-    const struct value *value = &l->value[BL_CLIP_VALUES + place];
+    const struct value *value = &l->value[BL_CLIP_FURTHER + place];
     bl_buffer_byte(&l->clip, '\n');
     bl_text_escape(&l->clip, l->text.data + value->at, value->size);
 }
@@ -231,23 +235,52 @@ static int lines_apply_template(struct bl_list_lines *l, enum bl_clip_value whic
     return bl_buffer_check(&l->text, e);
 }
 
+/* Joins the value of stop_frame to that of end_frame, as enum bl_clip_value says. *joined is false if the line has
+ * both. */
+static int lines_join_stop(struct bl_list_lines *l, bool *joined, struct bl_error *e)
+{
+    const struct value stop = l->value[BL_CLIP_STOP_FRAME], end = l->value[BL_CLIP_END_FRAME];
+    *joined = false;
+    if (end.size && l->text.data[end.at] == '#') /* it would be taken for one of stop_frame */
+        return lines_set_reason(l, "\"end_frame\" is no number of a frame: it begins with #", e);
+    if (end.size && stop.size)
+        return lines_set_reason(l, "end_frame and stop_frame: give one of them", e);
+    *joined = true;
+    if (end.size || !l->stops || (!stop.size && !l->value[BL_CLIP_START_FRAME].size))
+        return BL_OK;
+    bl_buffer_clear(&l->scratch);
+    bl_buffer_byte(&l->scratch, '#');
+    if (stop.size)
+        bl_buffer_append(&l->scratch, l->text.data + stop.at, stop.size);
+    BL_TRY(bl_buffer_check(&l->scratch, e));
+    lines_set_value(l, BL_CLIP_END_FRAME, l->scratch.data, l->scratch.size);
+    return BL_OK;
+}
+
 /* Makes the line from the values, with a tab before each value except the first. */
 static int lines_format_clip(struct bl_list_lines *l, struct bl_error *e)
 {
-    bool made = true;
+    bool usable = true;
     int code = bl_buffer_check(&l->text, e);
     /* The id first: its template may have the path as the list has it. */
     if (!code)
-        code = lines_apply_template(l, BL_CLIP_ID, &made, e);
-    if (!code && made)
-        code = lines_apply_template(l, BL_CLIP_PATH, &made, e);
-    if (!code && !made) {
+        code = lines_apply_template(l, BL_CLIP_ID, &usable, e);
+    if (!code && usable)
+        code = lines_apply_template(l, BL_CLIP_PATH, &usable, e);
+    if (!code && !usable) {
         lines_set_unusable(l);
         return bl_buffer_check(&l->clip, e);
     }
+    if (!code)
+        code = lines_join_stop(l, &usable, e);
+    if (code || !usable)
+        return code;
+    code = bl_buffer_check(&l->text, e);
     bl_buffer_clear(&l->clip);
     /* Empty values are written as nothing between two tabs. */
-    for (size_t v = 0; v < BL_CLIP_VALUES + l->columns->count && !code; v++) {
+    for (size_t v = 0; v < BL_CLIP_FURTHER + l->columns->count && !code; v++) {
+        if (v == BL_CLIP_STOP_FRAME)
+            continue;
         if (v)
             bl_buffer_byte(&l->clip, '\t');
         if (l->value[v].size)
@@ -291,7 +324,7 @@ static int lines_set_member(struct bl_list_lines *l, const struct bl_json_value 
         /* null is an empty value; numbers and lists keep their JSON text. */
         bool is_null = value->type == BL_JSON_WORD && *value->text == 'n';
         if (value->type == BL_JSON_ARRAY && l->columns->channels &&
-            place == BL_CLIP_VALUES + bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL)))
+            place == BL_CLIP_FURTHER + bl_clip_columns_find(l->columns, BL_CLIP_CHANNEL, strlen(BL_CLIP_CHANNEL)))
             return lines_set_channels(l, place, value, e);
         lines_set_value(l, place, value->text, is_null ? 0 : value->size);
         return BL_OK;

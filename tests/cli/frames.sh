@@ -102,6 +102,64 @@ test_lists_of_folders() {
     expect 3 bload scan -q --kind frames c.csv :err-is 'bload: skipped v/a#25-: c.csv:2: v/a: begins with image 25, and the folder has 25'
 }
 
+# EPIC-KITCHENS' lists: numbers in the names of the images, the last one included, and a path of other columns.
+test_numbers_in_names() {
+    local field by='path={participant}/rgb/{video},id=narration_id' head='narration_id,participant,video,start_frame,stop_frame,start_timestamp'
+    images P01/rgb/P01_01 5 20
+    rm P01/rgb/P01_01/0000{12,13}.png
+    images P02/rgb/P02_01 0 8
+    given e.csv "$head\\na,P01,P01_01,5,8,0:00\\nb,P01,P01_01,10,14,0:01\\nc,P01,P01_01,20,30,0:02\\nd,P02,P02_01,0,0,0:03\\ne,P01,P01_01,22,,0:04\\nf,P02,P02_01,,1,0:05\\ng,P01,P01_01,1,6,0:06\\nh,P02,P02_01,,,0:07\\n" \
+        expect 3 bload scan -q --kind frames e.csv --columns "$by"
+    is 'a 4 0 0 4 P01 P01_01,b 3 2 5 8 P01 P01_01,c 5 6 13 18 P01 P01_01,d 1 0 0 1 P02 P02_01,e 3 0 15 18 P01 P01_01,f 2 0 0 2 P02 P02_01,g 2 4 0 2 P01 P01_01,h 8 0 0  P02 P02_01,' \
+        "$(cut -f 1,2,11-13,15,16 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
+    is 'ends 6 images behind the folder'"'"'s end: so many are missing' "$(field reason 3 <"$OUT")"
+    is 'begins 4 images before the folder'"'"'s first: so many are missing' "$(field reason 7 <"$OUT")"
+    cp "$OUT" table
+    expect 3 bload scan -q --kind frames e.csv --columns "$by" --isolate off :out-as table
+    expect 0 bload pack -q --kind frames P01/rgb P02/rgb -T longest -o whole
+    expect 3 bload pack -q --kind frames e.csv --columns "$by" -T longest -o d
+    expect 3 bload pack --kind frames e.csv --columns "$by" -T longest -o d :err 'is already complete' :verified
+    for field in frames frame_number; do
+        expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole d $field
+        is 8 "$(cat "$OUT")"
+    done
+    expect 3 bload scan -q --kind frames e.csv --columns "$by" --stride 2
+    is '2 2 3 1 2 1 1 4' "$(field length <"$OUT" | tr '\n' ' ' | sed 's/ $//')"
+}
+
+# The likely mistakes of such a list: each line is skipped with its reason, and a wrong list is refused.
+test_mistakes_in_numbers() {
+    local mistake reason
+    images in/a 5 4
+    while IFS='|' read -r mistake reason; do
+        given m.csv "path,start_frame,stop_frame,end_frame,start\\n$mistake\\n" expect 3 bload scan -q --kind frames m.csv
+        err_has "$reason"
+    done <<'END'
+in/a,8,6,,|m.csv:2: ends before it starts: from 8 to 6
+in/a,9,12,,|in/a: no image has a number from 9 to 12: those of the folder are 5 to 8
+in/a,1,4,,|in/a: no image has a number from 1 to 4: those of the folder are 5 to 8
+in/b,1,4,,|m.csv:2: in/b: not a folder of images: No such file or directory
+in/a,five,6,,|m.csv:2: "start_frame" is no number of a frame: "five"
+in/a,5,-1,,|m.csv:2: "stop_frame" is no number of a frame: "-1"
+in/a,5,6,7,|end_frame and stop_frame: give one of them
+in/a,5,6,,1.5|m.csv:2: times and numbers of frames: give one of them
+in/a,5,,#6,|"end_frame" is no number of a frame: it begins with #
+END
+    given n.csv 'path,start_frame,Stop_frame\nin/a,5,6\n' expect 2 bload scan --kind frames n.csv :err 'the column "Stop_frame": write it "stop_frame", or give --columns stop_frame=Stop_frame'
+    given n.csv 'path,start_frame,stop_frame\na.mp4,5,6\n' expect 2 bload scan --kind video n.csv :err 'n.csv: the column "stop_frame" is for folders of images, and its frame is included: for video, write a column "end_frame", the frame behind the clip'
+    given n.jsonl '{"path": "in/a", "start_frame": 6, "stop_frame": 7}\n{"path": "in/a", "start_frame": 8}\n' expect 0 bload scan -q --kind frames n.jsonl
+    is '1 3 2,3 4 1,' "$(cut -f 12,13,2 <"$OUT" | tail -n +2 | awk '{print $2, $3, $1}' | tr '\n' ',')"
+}
+
+# --columns path=TEMPLATE, of all forms of lists.
+test_paths_of_other_columns() {
+    images f/a_007 1 2
+    given l.csv 'v,n\na,7\nb,x\n' expect 3 bload scan -q --kind frames l.csv --columns 'path=f/{v}_{n:03d},id={v}'
+    is 'f/a_007' "$(field path 1 <"$OUT")"
+    err_has 'of which --columns makes the path, is no whole number'
+    given l.txt 'a_007 3\n' expect 0 bload scan -q --kind frames l.txt --columns 'path=f/{path}' :column path f/a_007
+}
+
 test_what_is_no_folder_of_images() {
     mkdir empty
     images good 1 2

@@ -49,6 +49,13 @@ UNIT_TEST(lines_of_lists)
     ck_assert_int_eq(parse(&clip, "p\t\t\t4.0\t50.00\t", &e), BL_OK);
     ck_assert(clip.first == 4 && clip.behind == 50);
     ck_assert_str_eq(clip.id.data, "p#4.0-50.00");
+    ck_assert(!clip.by_number);
+    ck_assert_int_eq(parse(&clip, "p\t\t\t4\t#50.0\t", &e), BL_OK);
+    ck_assert(clip.by_number && clip.first == 4 && clip.behind == 50);
+    ck_assert_str_eq(clip.id.data, "p#4-50.0");
+    ck_assert_int_eq(parse(&clip, "p\t\t\t4\t#\t", &e), BL_OK);
+    ck_assert(clip.by_number && clip.first == 4 && clip.behind == -1);
+    ck_assert_str_eq(clip.id.data, "p#4-");
     ck_assert_int_eq(parse(&clip, "p\t\t\t\t\t", &e), BL_OK);
     ck_assert(bl_clip_is_whole(&clip));
     ck_assert_str_eq(clip.id.data, "p");
@@ -74,6 +81,9 @@ UNIT_TEST(lines_of_lists)
                                       "p\t\t\t\t1.\t",
                                       "p\t\t\t\t.0\t",
                                       "p\t\t\t\t1.0.0\t",
+                                      "p\t\t\t5\t#4\t",
+                                      "p\t\t\t\t##4\t",
+                                      "p\t1\t\t\t#4\t",
                                       "p\\q\t\t\t\t\t",
                                       "p\\x00\t\t\t\t\t"};
     for (size_t i = 0; i < COUNT(bad); i++) {

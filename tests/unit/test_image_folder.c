@@ -60,6 +60,70 @@ UNIT_TEST(numbers_count_pictures_or_are_none)
     }
 }
 
+/* A range of numbers, both ends included, and the places of the images; or the message. */
+UNIT_TEST(images_are_found_by_number)
+{
+    static const struct {
+        const char *what, *name[IMAGES_MAX];
+        int64_t first, last;
+        size_t begin, end;
+        const char *fault;
+    } cases[] = {
+        {"all", {"1.png", "2.png", "3.png"}, 1, 3, 0, 3, NULL},
+        {"one", {"1.png", "2.png", "3.png"}, 2, 2, 1, 2, NULL},
+        {"open", {"1.png", "2.png", "3.png"}, 2, -1, 1, 3, NULL},
+        {"opened", {"1.png", "2.png", "3.png"}, -1, 2, 0, 2, NULL},
+        {"wide", {"5.png", "6.png", "7.png"}, 0, 99, 0, 3, NULL},
+        {"gap", {"1.png", "2.png", "5.png", "6.png"}, 2, 5, 1, 3, NULL},
+        {"sample", {"1.png", "6.png", "11.png"}, 2, 8, 1, 2, NULL},
+        {"cover", {"1.png", "2.png", "3.png", "cover.png"}, 2, 3, 1, 3, NULL},
+        {"hole",
+         {"1.png", "2.png", "5.png", "6.png"},
+         3,
+         4,
+         0,
+         0,
+         "no image has a number from 3 to 4: those of the folder are 1 to 6"},
+        {"behind",
+         {"1.png", "2.png", "cover.png"},
+         3,
+         4,
+         0,
+         0,
+         "no image has a number from 3 to 4: those of the folder are 1 to 2"},
+        {"series",
+         {"u_1.png", "u_2.png", "v_1.png", "v_2.png"},
+         1,
+         2,
+         0,
+         0,
+         "do not follow each other, or a number occurs twice"},
+        {"apart",
+         {"u_1.png", "u_2.png", "v_1.png", "v_2.png"},
+         2,
+         2,
+         0,
+         0,
+         "do not follow each other, or a number occurs twice"},
+        {"clock", {"1305031102.175304.png", "1305031102.211214.png"}, 1, 2, 0, 0, "count no pictures"},
+    };
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        struct folder_case c = {.what = cases[k].what};
+        OWNED(bl_image_folder_free) struct bl_image_folder folder;
+        size_t begin, end;
+        memcpy(c.name, cases[k].name, sizeof c.name);
+        folder_make(&c);
+        ck_assert_int_eq(bl_image_folder_list(&folder, c.what, NULL, &e), 0);
+        int code = bl_image_folder_find_numbers(&folder, cases[k].first, cases[k].last, &begin, &end, &e);
+        ck_assert_msg(code == (cases[k].fault ? BL_EDATA : BL_OK), "%s: %s", c.what, e.text);
+        if (code)
+            ck_assert_msg(strstr(e.text, cases[k].fault) != NULL, "%s: %s", c.what, e.text);
+        else
+            ck_assert_msg(begin == cases[k].begin && end == cases[k].end, "%s: %zu to %zu", c.what, begin, end);
+        bl_error_clear(&e);
+    }
+}
+
 /* Where others have one, a name without a number has no position. */
 UNIT_TEST(a_name_without_a_number_is_named)
 {

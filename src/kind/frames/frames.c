@@ -141,11 +141,15 @@ static void frames_describe(const void *config, const struct bl_field *field, st
 
 static const struct bl_total totals[] = {{.column = "missing", .text = "numbers without an image"}, {0}};
 
+/* A line may name the images of a clip by their numbers. */
+static const struct bl_kind_lists frames_lists = {
+    .is_list = bl_list_has_name, .names = bl_list_names_of_clip, .numbers = true};
+
 static const struct bl_kind_scan frames_scan = {
     .sampling = bl_video_sampling,
     .columns = frames_columns,
     .totals = totals,
-    .lists = &bl_clip_lists,
+    .lists = &frames_lists,
     .stat_folder = bl_image_folder_stat,
     .open = bl_frames_forward_open_counter,
     .count = bl_frames_forward_count,

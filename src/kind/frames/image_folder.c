@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,7 @@ static void image_folder_judge_numbers(struct bl_image_folder *folder)
     }
     folder->consecutive = folder->count > 1 && 2 * follow > folder->count - 1;
     folder->numbered = folder->consecutive || rise || bare;
+    folder->rising = rise;
 }
 
 int32_t bl_image_folder_number(const struct bl_image_folder *folder, size_t i)
@@ -213,6 +215,63 @@ void bl_image_folder_free(struct bl_image_folder *folder)
     free(folder->image);
     /* The object is empty again, and may be listed into again. */
     *folder = (struct bl_image_folder){0};
+}
+
+/* Returns the first image of a rising folder whose number is at least this one, or the number of images. */
+static size_t image_folder_lower(const struct bl_image_folder *folder, int64_t number)
+{
+    size_t low = 0, high = folder->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (folder->image[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int bl_image_folder_find_numbers(const struct bl_image_folder *folder, int64_t first, int64_t last, size_t *begin,
+                                 size_t *end, struct bl_error *e)
+{
+    int64_t low = INT64_MAX, high = -1, before = -1;
+    size_t found = 0;
+    last = last < 0 ? INT32_MAX : last;
+    first = first < 0 ? 0 : first;
+    *begin = *end = 0;
+    if (!folder->numbered)
+        return bl_error_set(e, BL_EDATA,
+                            "the numbers in the names of its images count no pictures: give start_frame "
+                            "and end_frame, places from 0");
+    if (folder->rising) {
+        *begin = image_folder_lower(folder, first);
+        *end = image_folder_lower(folder, last + 1);
+        found = *end > *begin ? *end - *begin : 0;
+        low = folder->image[0].number;
+        high = folder->image[folder->count - 1].number;
+    }
+    /* Other folders have images without numbers, or several series of numbers. */
+    for (size_t i = 0; i < folder->count && !folder->rising; i++) {
+        int64_t number = folder->image[i].number;
+        low = number >= 0 && number < low ? number : low;
+        high = number > high ? number : high;
+        if (number < first || number > last)
+            continue;
+        if (found && (number <= before || i > *end))
+            return bl_error_set(e, BL_EDATA,
+                                "the images from %" PRId64 " to %" PRId64 " do not follow each other, or "
+                                "a number occurs twice: choose a series of them by --images",
+                                first, last);
+        *begin = found++ ? *begin : i;
+        *end = i + 1;
+        before = number;
+    }
+    if (found)
+        return BL_OK;
+    return bl_error_set(e, BL_EDATA,
+                        "no image has a number from %" PRId64 " to %" PRId64 ": those of the folder are %" PRId64
+                        " to %" PRId64,
+                        first, last, low, high);
 }
 
 int64_t bl_image_folder_count_missing(const struct bl_image_folder *folder, size_t begin, size_t end)

@@ -28,6 +28,7 @@ struct bl_image_folder {
     int64_t bytes;    /* of all its images, also those that do not match the pattern */
     bool numbered;    /* the numbers in the names count pictures: most follow each other, or all of them rise */
     bool consecutive; /* most follow each other, so that others are missing */
+    bool rising;      /* every image has a number, greater than that of the one before */
 };
 
 /* The number of image i, or -1: it has none, or the numbers are times or sizes. */
@@ -46,6 +47,11 @@ void bl_image_folder_free(struct bl_image_folder *folder);
 
 /* Bytes and content (kind/input_stat.h) of all images in a folder. Codes as above. */
 int bl_image_folder_stat(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
+
+/* Finds the images whose numbers are first to last: from *begin on, below *end. -1 for first or last: the folder's own.
+ * BL_EDATA: there is none; the numbers count no pictures; or images of other numbers lie between them. */
+int bl_image_folder_find_numbers(const struct bl_image_folder *folder, int64_t first, int64_t last, size_t *begin,
+                                 size_t *end, struct bl_error *e);
 
 /* Returns how many numbers are missing between those of the images begin to end - 1, or 0 if most numbers do not follow
  * each other. Images 1, 2, 3 and 6 have 2 missing numbers. */

@@ -155,7 +155,8 @@ struct frames_counter {
     char *path; /* of the folder that was read last, or NULL */
     struct bl_image_folder folder;
     uint64_t content;
-    int code; /* of reading it, with the reason */
+    int64_t missing; /* numbers at the ends of a clip */
+    int code;        /* of reading it, with the reason */
     struct bl_error fault;
 };
 
@@ -199,6 +200,28 @@ static int clips_enter_folder(struct frames_counter *c, const char *path, struct
     return bl_error_pass(e, c->code, &c->fault);
 }
 
+/* Sets the images of a clip that names them by their numbers. Where the numbers of the folder follow each other,
+ * numbers at the ends of the clip may be missing, too, which is noted if the folder begins or ends there. */
+static int clips_find_numbers(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
+{
+    const struct bl_clip *clip = &c->list.clip;
+    const struct bl_image_folder *folder = &c->folder;
+    size_t first, behind;
+    BL_TRY(bl_image_folder_find_numbers(folder, clip->first, clip->behind, &first, &behind, e));
+    *begin = (int64_t)first;
+    *end = (int64_t)behind;
+    if (!folder->consecutive)
+        return BL_OK;
+    int64_t before = clip->first < 0 ? 0 : folder->image[first].number - clip->first;
+    int64_t after = clip->behind < 0 ? 0 : clip->behind - folder->image[behind - 1].number;
+    c->missing = before + after;
+    if (before && first == 0)
+        BL_LIST_REASON(&c->list, "begins %" PRId64 " images before the folder's first: so many are missing", before);
+    if (after && behind == folder->count)
+        BL_LIST_REASON(&c->list, "ends %" PRId64 " images behind the folder's end: so many are missing", after);
+    return BL_OK;
+}
+
 /* Sets the images of the clip: from *begin on, below *end. A clip may end behind the folder's end, which is noted in
  * the row. BL_EDATA: none of its images is in the folder. */
 static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
@@ -208,6 +231,8 @@ static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *
     /* Numbers of frames are places in the sorted list, from 0 on. */
     if (clip->by_time)
         return bl_error_set(e, BL_EDATA, "images have no times: give start_frame and end_frame");
+    if (clip->by_number)
+        return clips_find_numbers(c, begin, end, e);
     *begin = clip->first < 0 ? 0 : clip->first;
     *end = clip->behind < 0 || clip->behind > count ? count : clip->behind;
     if (*begin >= count)
@@ -226,6 +251,7 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
 {
     struct frames_counter *c = (struct frames_counter *)counter;
     int64_t begin = 0, end = 0, stride = c->config->stride;
+    c->missing = 0;
     /* The columns have values in skipped rows, too. */
     int code = clips_enter_folder(c, counter->path.open_path.data, e);
     row->bytes = c->folder.bytes;
@@ -239,7 +265,7 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
     /* The last step of a clip may have fewer than stride images behind it. */
     row->length = (end - begin + stride - 1) / stride;
     bl_buffer_printf(&counter->extra, "\t%" PRId64,
-                     bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end));
+                     c->missing + bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end));
     if (bl_clip_is_whole(&counter->clip)) /* such a clip is read like a folder without a list */
         return BL_OK;
     row->clip_begin = begin;
