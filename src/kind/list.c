@@ -196,6 +196,7 @@ static int clip_set_ends(struct bl_clip *clip, const char *const value[BL_CLIP_V
     BL_TRY(clip_set_frame(&clip->first, value[BL_CLIP_START_FRAME], "start_frame", e));
     BL_TRY(clip_set_frame(&clip->behind, end_frame, clip->by_number ? "stop_frame" : "end_frame", e));
     clip->by_time = clip->start >= 0 || clip->end >= 0;
+    clip->clock = strchr(value[BL_CLIP_START], ':') || strchr(value[BL_CLIP_END], ':');
     if (clip->by_time && (clip->first >= 0 || clip->behind >= 0))
         return bl_error_set(e, BL_EDATA, "times and numbers of frames: give one of them");
     if ((clip->end >= 0 && clip->end < clip->start) || (clip->behind >= 0 && clip->behind < clip->first))

@@ -128,6 +128,7 @@ struct bl_clip {
     const char *path;
     struct bl_buffer id;      /* the list's, or "path#start-end", with a choice of channels "path#start-end#ch0" */
     bool by_time;             /* start or end is a time */
+    bool clock;               /* one of them is written with colons, as no number of a row is */
     double start, end;        /* seconds from the file's first frame; -1: the beginning or end of the file */
     int64_t first, behind;    /* frames; -1: the same */
     const char *channel;      /* the line's choice of channels, as the list has it; "": none */

@@ -152,3 +152,60 @@ END_OF_PYTHON
     is 50000 "$(field length 1 <d/sequences.tsv)"
     is ok "$(field status 1 <d/sequences.tsv)"
 }
+
+# Lines of lists are rows of arrays: by their numbers, the end excluded, or by times.
+test_lists_of_rows() {
+    local packed
+    npy a.npy '100, 3' 'i % 250'
+    npy b.npy '40, 3'
+    given l.csv 'path,start,end,id,verb\na.npy,0,10,one,3\na.npy,5,200,two,5\na.npy,,,all,\nb.npy,30,,,7\n' expect 3 bload scan -q --kind array l.csv
+    is 'one 10 0 10 3,two 95 5 100 5,all 100 0  ,b.npy#30- 10 30 40 7,' "$(cut -f 1,2,11,12,14 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
+    is 'ends 100 rows behind the array'"'"'s end: so many are missing' "$(field reason 2 <"$OUT")"
+    cp "$OUT" table
+    expect 0 bload pack -q --kind array a.npy b.npy -T longest -o whole
+    expect 3 bload pack -q --kind array l.csv -T longest -o d
+    expect 3 bload pack --kind array l.csv -T longest -o d :err 'is already complete' :verified
+    expect 3 bload pack -q --kind array --sequences table -T longest -o t
+    expect 3 bload pack -q --kind array l.csv -T 7 --oversize split -o split :verified
+    for packed in d t; do
+        expect 0 python3 "$BLOAD_ROOT/tests/cli/slices.py" whole $packed array
+        is 4 "$(cat "$OUT")"
+    done
+    given s.csv 'path,start,end\na.npy,0.5,0:00:01\na.npy,3.9,4.2\n' expect 3 bload scan -q --kind array s.csv --step-rate 25
+    is '12 13 25,3 98 100,' "$(cut -f 2,11,12 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
+    out_has 'axis=0 step-rate=25/1'
+    given f.csv 'path,start_frame,end_frame\na.npy,1,4\n' expect 0 bload scan -q --kind array f.csv :column length 3
+    # The rate also says when the rows of whole files begin, for labels.
+    put n.csv 'id,start,end,label\na.npy,1,2,3\n' n.yaml 'fields:\n  - {name: labels, kind: intervals, annotations: n.csv}\n'
+    expect 0 bload pack -q -c n.yaml --kind array a.npy --step-rate 25 -T longest -o n
+    is '25' "$(values n labels d4 | tr ' ' '\n' | grep -c '^3$')"
+}
+
+test_mistakes_in_rows() {
+    local mistake reason
+    npy a.npy '100, 3' 'i % 250'
+    while IFS='|' read -r mistake reason; do
+        given m.csv "path,start,end,start_frame,end_frame\n$mistake\n" expect 3 bload scan -q --kind array m.csv
+        err_has "$reason"
+    done <<'END'
+a.npy,8,6,,|m.csv:2: ends before it starts: from 8 to 6
+a.npy,8,8,,|m.csv:2: a.npy: no row lies between its start and its end
+a.npy,100,120,,|m.csv:2: a.npy: begins with row 100, and the array has 100
+a.npy,1.5,3,,|m.csv:2: a.npy: "start" and "end" are numbers of rows: for times, give --step-rate, the rows of a second
+a.npy,0:01,0:02,,|m.csv:2: a.npy: "start" and "end" are numbers of rows: for times, give --step-rate, the rows of a second
+a.npy,one,3,,|m.csv:2: "start" is no time: "one"
+a.npy,1,3,1,|m.csv:2: times and numbers of frames: give one of them
+b.npy,1,3,,|m.csv:2: b.npy: file not found
+m.csv,1,3,,|m.csv:2: m.csv: 
+END
+    given n.csv 'path,start_frame,stop_frame\na.npy,5,6\n' expect 2 bload scan --kind array n.csv :err 'the column "stop_frame" is for folders of images'
+    expect 2 bload scan --kind array a.npy --step-rate 0 :err '--step-rate expects a positive rate'
+}
+
+# A segment of an array that has become shorter, or of other steps, is not read.
+test_segments_of_another_array() {
+    npy a.npy '100, 3' 'i % 250'
+    given l.csv 'path,start,end\na.npy,90,100\n' expect 0 bload scan -q --kind array l.csv -o table
+    npy a.npy '60, 5' 'i % 250'
+    expect 1 bload pack -q --kind array --sequences table -T 10 -o d :err 'changed'
+}

@@ -262,3 +262,29 @@ class Arrays(tool.Tool):
             for name in "stored", "deflated":
                 self.assertIn("damaged archive", dataset.row(name + "-bad.npz")["reason"])
                 self.assertSameArray(read(dataset, name + "-good.npz"), array, name)
+
+
+class Segments(tool.Tool):
+    """A line of a list is rows of an array: the slice that numpy takes, of every form and order of file."""
+
+    @each((0, 1, 2))
+    def test(self, axis):
+        folder = self.path("in")
+        arrays = write_all(folder, "f4", axis)
+        random = np.random.default_rng(axis)
+        lines, wanted = ["path,start,end,id"], {}
+        for name, array in arrays.items():
+            length = array.shape[axis]
+            for i in range(4):
+                begin = int(random.integers(0, length))
+                end = int(random.integers(begin + 1, length + 1))
+                lines.append(f"in/{name},{begin},{end},{name}#{i}")
+                wanted[f"{name}#{i}"] = expected(array, axis, False)[begin:end]
+        write(self.path("list.csv"), "\n".join(lines).encode())
+        for options in (), ("-T", 5, "--oversize", "split"):
+            out = self.pack("out", self.path("list.csv"), "--kind", "array", "--array", "x", "--time-axis", axis,
+                            *(options or ("-T", "longest")))
+            dataset = Dataset(out)
+            self.assertEqual(len(dataset.sequences), len(wanted))
+            for name, rows in wanted.items():
+                np.testing.assert_array_equal(read(dataset, name), rows, name)

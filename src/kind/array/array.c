@@ -18,10 +18,12 @@
 #include <zip.h>
 
 #include "base/buffer.h"
+#include "base/text.h"
 #include "kind/array/hdf5.h"
 #include "kind/array/inflated.h"
 #include "kind/array/listing.h"
 #include "kind/array/npz.h"
+#include "kind/array/segments.h"
 #include "kind/reservation.h"
 
 /* Prints the type and shape of a step, which all sequences of a dataset share: "F32 [25, 3]". Returns out. 128 bytes
@@ -88,7 +90,7 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
     if (r->file.hdf5)
         BL_TRY(bl_reservation_need(r->env->reservation, BL_ARRAY_READER_MEMORY + bl_hdf5_memory(r->file.hdf5), e));
     BL_TRY(bl_array_layout_make(&r->layout, &r->file.npy, r->config, e));
-    /* The array must have the table's length and the dataset's form. */
+    /* The array must have the dataset's form. */
     const struct bl_array_layout *l = &r->layout;
     const struct bl_field *field = r->field;
     char here[BL_ARRAY_FORM_MAX], wanted[BL_ARRAY_FORM_MAX];
@@ -97,9 +99,19 @@ static int array_reader_enter(struct array_reader *r, const struct bl_row *row, 
         return bl_error_set(e, BL_EDATA, "its steps are %s, those of the dataset %s",
                             bl_array_form_print(here, l->dtype, l->rank, l->shape),
                             bl_array_form_print(wanted, field->dtype, field->rank, field->shape));
-    if (l->steps != row->length)
+    return BL_OK;
+}
+
+/* Checks that the open array has the steps of the row, which may be a segment of it. */
+static int array_reader_check_length(const struct array_reader *r, const struct bl_row *row, struct bl_error *e)
+{
+    const int64_t steps = r->layout.steps;
+    if (row->clip_end > steps)
+        return bl_error_set(e, BL_EDATA, "the segment ends with row %" PRId64 ", the array has %" PRId64,
+                            row->clip_end - 1, steps);
+    if ((row->clip_end ? row->clip_end - row->clip_begin : steps) != row->length)
         return bl_error_set(e, BL_EDATA, "the scan counted %" PRId64 " rows, the header says %" PRId64, row->length,
-                            l->steps);
+                            steps);
     return BL_OK;
 }
 
@@ -204,8 +216,10 @@ static int array_reader_find_copy(struct array_reader *r, const struct bl_reques
                                   struct bl_error *e)
 {
     struct bl_array_file *f = &r->file;
-    int64_t first = request->source_start * r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
-    if (f->copy || request->steps == request->row.length || !bl_array_file_is_deflated(f))
+    int64_t start = request->row.clip_begin + request->source_start;
+    int64_t first = start * r->layout.inner * (int64_t)bl_dtype_size(r->layout.stored);
+    bool whole = !request->row.clip_end && request->steps == request->row.length;
+    if (f->copy || whole || !bl_array_file_is_deflated(f))
         return BL_OK;
     if (at_hand && f->position <= f->npy.begin + first)
         return BL_OK;
@@ -220,12 +234,15 @@ static int array_reader_read_piece(struct array_reader *r, const struct bl_reque
     /* The next piece of the same file finds it open; its size shows that it is the same version. */
     bool at_hand = r->path && strcmp(r->path, row->path) == 0 && r->file.bytes == row->bytes;
     BL_TRY(at_hand ? BL_OK : array_reader_enter(r, row, e));
+    BL_TRY(array_reader_check_length(r, row, e));
     BL_TRY(array_reader_find_copy(r, request, at_hand, e));
+    int64_t start = row->clip_begin + request->source_start;
     int code = l->contiguous && l->dtype == l->stored
-                   ? array_reader_read_contiguous(r, request->source_start, request->steps, request->out[0], e)
-                   : array_reader_read_tiles(r, request->source_start, request->steps, request->out[0], e);
-    /* After the last piece the rest of the archive's member is read, whose checksum covers all of it. */
-    if (code || !last)
+                   ? array_reader_read_contiguous(r, start, request->steps, request->out[0], e)
+                   : array_reader_read_tiles(r, start, request->steps, request->out[0], e);
+    /* After the last piece the rest of the archive's member is read, whose checksum covers all of it. A segment reads
+     * its own rows alone. */
+    if (code || !last || row->clip_end)
         return code;
     return bl_array_file_verify(&r->file, e);
 }
@@ -242,7 +259,8 @@ static int array_reader_piece(struct bl_reader *reader, const struct bl_request 
     int code = array_reader_read_piece(r, request, last, e);
     if (r->overflows)
         snprintf(note->text, sizeof note->text, "%" PRId64 " values are beyond F32: made infinite", r->overflows);
-    if (code || last)
+    /* Other segments of the file may follow. */
+    if (code || (last && !request->row.clip_end))
         array_reader_leave(r);
     return code;
 }
@@ -453,6 +471,8 @@ static const struct bl_option options[] = {
                   "axis of the steps in the file; -1: the last", .initial = "0", .min = -BL_NPY_RANK_MAX,
                   .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
     BL_OPTION_FLAG("squeeze", struct bl_array_config, squeeze, BL_AFFECTS_LENGTHS, "drop other axes of size 1"),
+    BL_OPTION_RATIONAL("step-rate", struct bl_array_config, step_rate, BL_AFFECTS_LENGTHS,
+                       "rows per second: start and end of lists are then times, and the length of the data is known"),
     BL_OPTION_STRING("name", struct bl_array_config, name, BL_AFFECTS_BYTES, "name of the field in the shards",
                      .initial = "array", .placeholder = "NAME"),
     {0},
@@ -484,13 +504,30 @@ static void array_config_release(void *values)
     config->inflated = NULL;
 }
 
+/* Parts of the column sampling, which ends with the member. */
+#define RATE " step-rate="
+#define MEMBER " array="
+
 /* Writes what decides the steps of an array, such as "axis=0 squeeze f32 array=x": the column sampling. */
 static void array_config_sampling(const void *values, struct bl_buffer *out)
 {
     const struct bl_array_config *config = values;
-    bl_buffer_printf(out, "axis=%" PRId64 "%s%s%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
-                     config->common.dtype == BL_ARRAY_F32 ? " f32" : "", config->member ? " array=" : "",
-                     config->member ? config->member : "");
+    bl_buffer_printf(out, "axis=%" PRId64 "%s%s", config->time_axis, config->squeeze ? " squeeze" : "",
+                     config->common.dtype == BL_ARRAY_F32 ? " f32" : "");
+    if (config->step_rate.den)
+        bl_buffer_printf(out, RATE "%" PRId64 "/%" PRId64, config->step_rate.num, config->step_rate.den);
+    bl_buffer_printf(out, "%s%s", config->member ? MEMBER : "", config->member ? config->member : "");
+}
+
+/* Finds the rate in the column sampling. */
+static bool array_config_rate(const char *sampling, int64_t *num, int64_t *den)
+{
+    const char *member = strstr(sampling, MEMBER), *rate = strstr(sampling, RATE);
+    if (!rate || (member && member < rate)) /* a part of the member's name */
+        return false;
+    const char *text = rate + strlen(RATE), *slash = strchr(text, '/');
+    return slash && bl_text_to_int(text, (size_t)(slash - text), 1, INT64_MAX, num) &&
+           bl_text_to_int(slash + 1, strcspn(slash + 1, " "), 1, INT64_MAX, den);
 }
 
 /* Lists the arrays of files that hold several. Lists of inputs may name HDF5 files, too. */
@@ -513,10 +550,8 @@ static bool array_decodes_file(const void *values, const char *path)
     return path ? bl_hdf5_has_name(path) : !config->listed || config->decodes;
 }
 
-/* Finds the layout of a file's array, and the number of bytes that follow it. bytes: the size that the file must have,
- * or -1. */
-static int array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
-                             int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
+int bl_array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
+                         int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e)
 {
     /* Only the header is read; the reader opens the file again when it reads a piece. */
     struct bl_array_file file;
@@ -532,13 +567,14 @@ static int array_file_layout(const struct bl_array_config *config, const struct 
 static int array_file_count(const void *config, const struct bl_kind_env *env, struct bl_counter *counter,
                             struct bl_chunk *chunk, bl_row_emit *emit, void *sink, struct bl_error *e)
 {
-    (void)counter;
+    if (chunk->list)
+        return bl_list_count((struct bl_list_counter *)counter, chunk, emit, sink, e);
     struct bl_array_layout layout;
     struct bl_error fault = {0};
     char form[BL_ARRAY_FORM_MAX], reason[128] = "";
     int64_t trailing = 0;
     struct bl_row row = {.reason = reason, .stream = -1, .offset = -1};
-    int code = array_file_layout(config, env, chunk->input->path, -1, &layout, &trailing, &fault);
+    int code = bl_array_file_layout(config, env, chunk->input->path, -1, &layout, &trailing, &fault);
     if (code)
         return bl_chunk_emit_row(emit, sink, &row, code, &fault, e);
     if (trailing > 0)
@@ -557,7 +593,7 @@ static int array_fields(const void *values, const struct bl_kind_env *env, const
     int64_t trailing;
     if (!row)
         return bl_error_set(e, BL_EDATA, "the form of steps is the first array's");
-    BL_TRY(array_file_layout(config, env, row->path, row->bytes, &layout, &trailing, e));
+    BL_TRY(bl_array_file_layout(config, env, row->path, row->bytes, &layout, &trailing, e));
     *out = (struct bl_fields){.count = 1};
     out->field[0] = (struct bl_field){.kind = "array", .dtype = layout.dtype, .rank = layout.rank};
     snprintf(out->field[0].name, sizeof out->field[0].name, "%s", config->name);
@@ -588,6 +624,9 @@ static int array_versions(const void *config, const struct bl_kind_env *env, bl_
 static const struct bl_kind_scan array_scan = {
     .sampling = array_config_sampling,
     .expand = array_expand,
+    .rate = array_config_rate,
+    .lists = &bl_clip_lists,
+    .open = bl_segments_counter_open,
     .count = array_file_count,
 };
 

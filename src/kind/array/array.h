@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/option.h"
 #include "kind/kind.h"
 #include "kind/npy.h"
 #include "kind/row.h"
@@ -23,9 +24,10 @@ struct bl_array_config {
     const char *name;             /* of the field */
     int64_t time_axis;            /* below 0: counted from the last */
     bool squeeze;
-    bool listed;      /* expand was called: it knows whether */
-    bool decodes;     /* some inputs may be HDF5 files */
-    bool takes_empty; /* an array without steps is a sequence of length 0, and not unusable */
+    struct bl_rational step_rate; /* steps per second; den 0: not known */
+    bool listed;                  /* expand was called: it knows whether */
+    bool decodes;                 /* some inputs may be HDF5 files */
+    bool takes_empty;             /* an array without steps is a sequence of length 0, and not unusable */
 
     struct bl_inflated *inflated; /* owned, from prepare to release */
 };
@@ -59,6 +61,11 @@ struct bl_array_layout {
  * config takes, only steps is set. */
 int bl_array_layout_make(struct bl_array_layout *layout, const struct bl_npy *npy, const struct bl_array_config *config,
                          struct bl_error *e);
+
+/* Finds the layout of the array in a file, and the number of bytes that follow it. bytes: the size that the file must
+ * have, or -1. Codes as of bl_array_file_open (npz.h) and bl_array_layout_make. */
+int bl_array_file_layout(const struct bl_array_config *config, const struct bl_kind_env *env, const char *path,
+                         int64_t bytes, struct bl_array_layout *layout, int64_t *trailing, struct bl_error *e);
 
 /* Copies elements to their places. from: count elements of size bytes, in the file's order from number first on. out
  * begins with the step `start`; none of the elements belongs to a step before. */
