@@ -172,11 +172,11 @@ test_lists_of_rows() {
         is 4 "$(cat "$OUT")"
     done
     given s.csv 'path,start,end\na.npy,0.5,0:00:01\na.npy,3.9,4.2\n' expect 3 bload scan -q --kind array s.csv --step-rate 25
-    is '12 13 25,3 98 100,' "$(cut -f 2,11,12 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
+    is '12 13 25,2 98 100,' "$(cut -f 2,11,12 <"$OUT" | tail -n +2 | tr '\t\n' ' ,')"
     out_has 'axis=0 step-rate=25/1'
     given f.csv 'path,start_frame,end_frame\na.npy,1,4\n' expect 0 bload scan -q --kind array f.csv :column length 3
     # The rate also says when the rows of whole files begin, for labels.
-    put n.csv 'id,start,end,label\na.npy,1,2,3\n' n.yaml 'fields:\n  - {name: labels, kind: intervals, annotations: n.csv}\n'
+    put n.csv 'path,start,end,label\na.npy,1,2,3\n' m.csv 'label,class\n3,3\n' n.yaml 'fields:\n  - {name: labels, kind: intervals, annotations: n.csv, mapping: m.csv}\n'
     expect 0 bload pack -q -c n.yaml --kind array a.npy --step-rate 25 -T longest -o n
     is '25' "$(values n labels d4 | tr ' ' '\n' | grep -c '^3$')"
 }

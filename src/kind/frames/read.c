@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kind/frames/flow.h"
+#include "kind/frames/folder_cache.h"
 #include "kind/frames/image.h"
 #include "kind/list.h"
 #include "kind/video/convert.h"
@@ -147,27 +148,23 @@ static int frames_check_headers(const struct bl_image_folder *folder, size_t beg
     return code;
 }
 
-/* Counts the clips of a list. The lines of one folder follow each other in most lists, so the counter keeps the folder
- * that it read last, and the fault if that failed: every line of the folder then has the same reason. */
+/* Counts the clips of a list. */
 struct frames_counter {
     struct bl_list_counter list;
     const struct bl_video_config *config;
-    char *path; /* of the folder that was read last, or NULL */
-    struct bl_image_folder folder;
-    uint64_t content;
-    int64_t missing; /* numbers at the ends of a clip */
-    int code;        /* of reading it, with the reason */
-    struct bl_error fault;
+    struct bl_folder_cache cache;
+    const struct bl_image_folder *folder; /* of the line, in the cache */
+    int64_t missing;                      /* numbers at the ends of a clip */
 };
 
-/* Forgets the folder of the counter and its fault. */
-static void clips_leave_folder(struct frames_counter *c)
+/* Checks the number of images, as frames_list_images does. */
+static int frames_check_images(const struct bl_image_folder *folder, const struct bl_video_config *config,
+                               struct bl_error *e)
 {
-    bl_image_folder_free(&c->folder);
-    free(c->path);
-    c->path = NULL;
-    c->content = 0;
-    bl_error_clear(&c->fault);
+    if (folder->count == 0 || folder->count > INT32_MAX)
+        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
+                            config->images ? " of the name " : "", config->images ? config->images : "");
+    return BL_OK;
 }
 
 /* Lists the images of a sequence, which are those that match --images. BL_EDATA: there is none, or there are more than
@@ -176,28 +173,22 @@ static int frames_list_images(struct bl_image_folder *folder, const char *path, 
                               struct bl_error *e)
 {
     BL_TRY(bl_image_folder_list(folder, path, config->images, e));
-    if (folder->count == 0 || folder->count > INT32_MAX)
-        return bl_error_set(e, BL_EDATA, "%s images%s%s", folder->count ? "too many" : "no",
-                            config->images ? " of the name " : "", config->images ? config->images : "");
-    return BL_OK;
+    return frames_check_images(folder, config, e);
 }
 
-/* Makes path the folder of the counter, unless it is already. The digest covers all images, whatever --images selects,
- * as does the digest of a folder without a list. BL_EDATA: the folder is unusable. */
-static int clips_enter_folder(struct frames_counter *c, const char *path, struct bl_error *e)
+/* Finds the folder at path, and sets what the row takes from it. The digest covers all images, whatever --images
+ * selects, as does the digest of a folder without a list. BL_EDATA: the folder is unusable. */
+static int clips_enter_folder(struct frames_counter *c, const char *path, struct bl_row *row, struct bl_error *e)
 {
-    /* The content and the list are read together, so that they are of one moment. */
-    if (!c->path || strcmp(c->path, path) != 0) {
-        clips_leave_folder(c);
-        c->path = strdup(path);
-        if (!c->path)
-            return bl_error_memory(e);
-        int64_t bytes;
-        c->code = bl_image_folder_stat(path, &bytes, &c->content, &c->fault);
-        if (!c->code)
-            c->code = frames_list_images(&c->folder, path, c->config, &c->fault);
-    }
-    return bl_error_pass(e, c->code, &c->fault);
+    struct bl_cached_folder *cached;
+    row->bytes = 0;
+    row->content = 0;
+    BL_TRY(bl_folder_cache_find(&c->cache, path, c->config->images, &cached, e));
+    BL_TRY(bl_cached_folder_digest(cached, e));
+    c->folder = &cached->folder;
+    row->bytes = cached->folder.bytes;
+    row->content = cached->content;
+    return frames_check_images(c->folder, c->config, e);
 }
 
 /* Sets the images of a clip that names them by their numbers. Where the numbers of the folder follow each other,
@@ -205,7 +196,7 @@ static int clips_enter_folder(struct frames_counter *c, const char *path, struct
 static int clips_find_numbers(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
-    const struct bl_image_folder *folder = &c->folder;
+    const struct bl_image_folder *folder = c->folder;
     size_t first, behind;
     BL_TRY(bl_image_folder_find_numbers(folder, clip->first, clip->behind, &first, &behind, e));
     *begin = (int64_t)first;
@@ -227,7 +218,7 @@ static int clips_find_numbers(struct frames_counter *c, int64_t *begin, int64_t 
 static int clips_find_images(struct frames_counter *c, int64_t *begin, int64_t *end, struct bl_error *e)
 {
     const struct bl_clip *clip = &c->list.clip;
-    int64_t count = (int64_t)c->folder.count;
+    int64_t count = (int64_t)c->folder->count;
     /* Numbers of frames are places in the sorted list, from 0 on. */
     if (clip->by_time)
         return bl_error_set(e, BL_EDATA, "images have no times: give start_frame and end_frame");
@@ -253,19 +244,18 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
     int64_t begin = 0, end = 0, stride = c->config->stride;
     c->missing = 0;
     /* The columns have values in skipped rows, too. */
-    int code = clips_enter_folder(c, counter->path.open_path.data, e);
-    row->bytes = c->folder.bytes;
-    row->content = c->content;
+    const char *path = counter->path.open_path.data;
+    int code = clips_enter_folder(c, path, row, e);
     if (!code)
         code = clips_find_images(c, &begin, &end, e);
     if (!code)
-        code = frames_check_headers(&c->folder, (size_t)begin, (size_t)end, c->path, c->config, counter->env, e);
+        code = frames_check_headers(c->folder, (size_t)begin, (size_t)end, path, c->config, counter->env, e);
     if (code)
         return code;
     /* The last step of a clip may have fewer than stride images behind it. */
     row->length = (end - begin + stride - 1) / stride;
     bl_buffer_printf(&counter->extra, "\t%" PRId64,
-                     c->missing + bl_image_folder_count_missing(&c->folder, (size_t)begin, (size_t)end));
+                     c->missing + bl_image_folder_count_missing(c->folder, (size_t)begin, (size_t)end));
     if (bl_clip_is_whole(&counter->clip)) /* such a clip is read like a folder without a list */
         return BL_OK;
     row->clip_begin = begin;
@@ -276,7 +266,7 @@ static int frames_clips_fill(struct bl_list_counter *counter, struct bl_row *row
 static void frames_counter_close(struct bl_counter *counter)
 {
     struct frames_counter *c = (struct frames_counter *)counter;
-    clips_leave_folder(c);
+    bl_folder_cache_free(&c->cache);
     bl_list_counter_free(&c->list);
     free(c);
 }
@@ -299,8 +289,9 @@ int bl_frames_clips_open(const void *config, const struct bl_kind_env *env, stru
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Reads images into blocks. A reader keeps the folder of its last piece, since the pieces of a sequence often follow
- * each other; it lists the folder again only for a row of another folder. */
+/* Reads images into blocks. A reader keeps the folders of its last pieces: the clips of one folder may lie in any
+ * blocks.
+ */
 struct frames_reader {
     struct bl_reader base;
     const struct bl_video_config *config;
@@ -309,21 +300,19 @@ struct frames_reader {
     size_t bytes;              /* of one */
     struct bl_convert *convert;
     AVFrame *frame;
-    char *path; /* of the listed folder, or NULL */
-    struct bl_image_folder folder;
+    struct bl_folder_cache cache;
+    const struct bl_image_folder *folder; /* of the piece, in the cache */
 };
 
-/* Lists the folder, which must have as many bytes of images as at the scan. */
-static int frames_list_folder(struct bl_image_folder *folder, const struct bl_video_config *config,
-                              const struct bl_row *row, struct bl_error *e)
+/* Checks that the folder was listed, with this code and fault, and has as many bytes of images as at the scan. */
+static int frames_check_listed(int code, const struct bl_error *fault, const struct bl_image_folder *folder,
+                               const struct bl_row *row, struct bl_error *e)
 {
-    struct bl_error fault = {0};
-    int code = bl_image_folder_list(folder, row->path, config->images, &fault);
     /* A row whose bytes are not known (-1) has nothing to compare. */
     if (code == BL_EDATA && row->bytes >= 0)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: no longer a folder", row->path);
     if (code)
-        return bl_error_pass(e, code, &fault);
+        return bl_error_pass(e, code, fault);
     if (row->bytes >= 0 && folder->bytes != row->bytes)
         return bl_error_set(e, BL_EFAIL,
                             "%s: changed since the scan: images of %" PRId64 " bytes then, %" PRId64 " now", row->path,
@@ -385,9 +374,11 @@ int bl_frames_read_size(const void *values, const struct bl_kind_env *env, const
     struct bl_image_folder folder;
     struct bl_geometry geometry = {0};
     struct bl_dimensions first = {0};
+    struct bl_error fault = {0};
     /* The first image decides the size of the field. */
     AVFrame *frame = av_frame_alloc();
-    int code = frames_list_folder(&folder, config, row, e);
+    int code = bl_image_folder_list(&folder, row->path, config->images, &fault);
+    code = frames_check_listed(code, &fault, &folder, row, e);
     if (code)
         goto out;
     if (!frame)
@@ -406,18 +397,10 @@ out:
     return code;
 }
 
-/* Forgets the folder of the reader; the next piece lists it again. */
-static void frames_reader_leave(struct frames_reader *r)
-{
-    bl_image_folder_free(&r->folder);
-    free(r->path);
-    r->path = NULL;
-}
-
 static void frames_reader_close(struct bl_reader *reader)
 {
     struct frames_reader *r = (struct frames_reader *)reader;
-    frames_reader_leave(r);
+    bl_folder_cache_free(&r->cache);
     bl_convert_close(r->convert);
     av_frame_free(&r->frame);
     free(r);
@@ -425,15 +408,13 @@ static void frames_reader_close(struct bl_reader *reader)
 
 /* Checks that the folder has the images of the scan, by their digest. Each image is checked again by size and time when
  * it is read. */
-static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
+static int frames_verify_content(struct bl_cached_folder *cached, const struct bl_row *row, struct bl_error *e)
 {
-    int64_t bytes;
-    uint64_t content;
     struct bl_error fault = {0};
-    int code = bl_image_folder_stat(row->path, &bytes, &content, &fault);
+    int code = bl_cached_folder_digest(cached, &fault);
     if (code)
         return bl_error_pass(e, BL_EFAIL, &fault);
-    if (content != row->content)
+    if (cached->content != row->content)
         return bl_error_set(e, BL_EFAIL, "%s: changed since the scan: other images of the same size", row->path);
     return BL_OK;
 }
@@ -441,7 +422,7 @@ static int frames_verify_content(const struct bl_row *row, struct bl_error *e)
 /* Checks that the folder has as many images as the scan counted, or contains those of the clip. */
 static int frames_verify_count(const struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    int64_t count = (int64_t)r->folder.count, stride = r->config->stride;
+    int64_t count = (int64_t)r->folder->count, stride = r->config->stride;
     bool is_clip = row->clip_end > 0;
     /* Fewer than stride images may follow the last step. */
     int64_t images = is_clip ? row->clip_end - row->clip_begin : count, steps = (images + stride - 1) / stride;
@@ -458,21 +439,18 @@ static int frames_verify_count(const struct frames_reader *r, const struct bl_ro
  * every image. */
 static int frames_reader_enter(struct frames_reader *r, const struct bl_row *row, struct bl_error *e)
 {
-    /* The folder is at hand: only the clip may be another one. */
-    if (r->path && strcmp(r->path, row->path) == 0 && r->folder.bytes == row->bytes)
-        return frames_verify_count(r, row, e);
-    frames_reader_leave(r);
-    BL_TRY(frames_list_folder(&r->folder, r->config, row, e));
+    struct bl_cached_folder *cached = NULL;
+    struct bl_error fault = {0};
+    int code = bl_folder_cache_find(&r->cache, row->path, r->config->images, &cached, &fault);
+    BL_TRY(frames_check_listed(code, &fault, code ? NULL : &cached->folder, row, e));
+    r->folder = &cached->folder;
     BL_TRY(frames_verify_count(r, row, e));
-    if (row->content)
-        BL_TRY(frames_verify_content(row, e));
-    r->path = strdup(row->path);
-    return r->path ? BL_OK : bl_error_memory(e);
+    return row->content ? frames_verify_content(cached, row, e) : BL_OK;
 }
 
 /* Decodes one image and converts it into a step of the block, at out. All pictures of a field have one size. */
-static int frames_reader_read_step(struct frames_reader *r, const struct bl_image *image, uint8_t *out,
-                                   struct bl_error *e)
+static int frames_reader_read_step(struct frames_reader *r, const char *path, const struct bl_image *image,
+                                   uint8_t *out, struct bl_error *e)
 {
     struct bl_geometry geometry;
     if (bl_cancelled(r->env->cancel))
@@ -480,8 +458,8 @@ static int frames_reader_read_step(struct frames_reader *r, const struct bl_imag
     /* A decoder's process that gives no sign for too long is ended as hanging. */
     bl_cancel_beat(r->env->cancel);
     if (r->config->pixels == BL_CHANNELS_FLOW)
-        return frames_read_flow(r->path, image, &r->size, out, e);
-    BL_TRY(frames_decode_image(r->path, image, r->config, r->env, r->frame, &geometry, e));
+        return frames_read_flow(path, image, &r->size, out, e);
+    BL_TRY(frames_decode_image(path, image, r->config, r->env, r->frame, &geometry, e));
     if (geometry.width != r->size.width || geometry.height != r->size.height)
         return bl_error_set(e, BL_EDATA, "%s: an image of %dx%d among those of %dx%d", image->name, geometry.width,
                             geometry.height, r->size.width, r->size.height);
@@ -502,17 +480,18 @@ static int frames_reader_piece(struct bl_reader *reader, const struct bl_request
     for (int64_t t = 0; t < request->steps && !code; t++) {
         /* Step t of the row is image t * stride, counted from the clip's first one. */
         size_t i = (size_t)(request->row.clip_begin + (request->source_start + t) * r->config->stride);
-        int32_t number = bl_image_folder_number(&r->folder, i);
+        int32_t number = bl_image_folder_number(r->folder, i);
         memcpy(request->out[1] + 4 * t, &number, sizeof number);
-        code = frames_reader_read_step(r, &r->folder.image[i], request->out[0] + (size_t)t * r->bytes, e);
+        code = frames_reader_read_step(r, request->row.path, &r->folder->image[i],
+                                       request->out[0] + (size_t)t * r->bytes, e);
         bl_meter_report(request->meter, t + 1);
         if (!code && request->times)
-            code = bl_image_folder_position(&r->folder, i, &request->times[t], e);
+            code = bl_image_folder_position(r->folder, i, &request->times[t], e);
     }
     /* The memory of the last picture is not kept between pieces. */
     av_frame_unref(r->frame);
     if (code)
-        frames_reader_leave(r);
+        bl_folder_cache_forget(&r->cache, request->row.path);
     return code;
 }
 
