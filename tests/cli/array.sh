@@ -176,9 +176,10 @@ test_lists_of_rows() {
     out_has 'axis=0 step-rate=25/1'
     given f.csv 'path,start_frame,end_frame\na.npy,1,4\n' expect 0 bload scan -q --kind array f.csv :column length 3
     # The rate also says when the rows of whole files begin, for labels.
-    put n.csv 'path,start,end,label\na.npy,1,2,3\n' m.csv 'label,class\n3,3\n' n.yaml 'fields:\n  - {name: labels, kind: intervals, annotations: n.csv, mapping: m.csv}\n'
+    put n.json '{"database": {"a": {"annotations": [{"segment": [1, 2], "label": "sit"}]}}}' m.txt 'walk\nsit\n' \
+        n.yaml 'fields:\n  - {name: labels, kind: intervals, annotations: n.json, mapping: m.txt}\n'
     expect 0 bload pack -q -c n.yaml --kind array a.npy --step-rate 25 -T longest -o n
-    is '25' "$(values n labels d4 | tr ' ' '\n' | grep -c '^3$')"
+    is '25' "$(values n labels d4 | tr ' ' '\n' | grep -c '^1$')"
 }
 
 test_mistakes_in_rows() {
