@@ -213,3 +213,31 @@ class Folders(tool.Tool):
                 wanted = {"garbage.jpg": "not an image that can be read", "empty.png": "empty file"}.get(name, "damaged image")
                 self.assertEqual((row["status"], row["reason"]), ("failed", f"a1-{name}: {wanted}"))
         self.assertSameTree(self.path("jobs1"), self.path("jobs4"))
+
+
+class Segments(tool.Tool):
+    def test_the_images_that_a_line_names(self):
+        """EPIC-KITCHENS' lists: random lines of some folders, in any order; the images are those of the numbers from first to last."""
+        random, wanted, lines = np.random.default_rng(3), {}, ["narration_id,participant_id,video_id,start_frame,stop_frame"]
+        for video in "P01_01", "P01_02", "P02_01":
+            numbers = [n for n in range(1, 40) if n not in (5, 17, 18)]
+            images = dict(zip(numbers, pictures(len(numbers), seed=len(wanted))))
+            for number, image in images.items():
+                write(self.path("rgb", video[:3], video, f"frame_{number:010}.png"), png(image))
+            for i in range(20):
+                first = int(random.integers(1, 40))
+                last = int(random.integers(first, 44))
+                lines.append(f"{video}_{i},{video[:3]},{video},{first},{last}")
+                wanted[f"{video}_{i}"] = first, last, [n for n in numbers if first <= n <= last], images
+        lines[1:] = random.permutation(lines[1:])
+        write(self.path("list.csv"), "\n".join(lines).encode())
+        usable = {name: want for name, want in wanted.items() if want[2]}
+        for options in ("-T", "longest"), ("-T", "5", "--oversize", "split", "-j", "3"):
+            dataset = Dataset(self.pack("segments", self.path("list.csv"), "--kind", "frames", *options, "--columns",
+                                        "path=rgb/{participant_id}/{video_id},id=narration_id", status=3))
+            for name, (first, last, present, images) in usable.items():
+                row = dataset.row(name)
+                np.testing.assert_array_equal(read(dataset, name, "frame_number"), present, name)
+                np.testing.assert_array_equal(read(dataset, name), np.stack([images[n] for n in present]), name)
+                self.assertEqual(int(row["missing"]), last - first + 1 - len(present), name)
+            self.assertEqual({row["id"] for row in dataset.sequences if row["status"] == "skipped"}, set(wanted) - set(usable))
