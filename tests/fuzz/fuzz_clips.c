@@ -59,7 +59,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(link, sizeof link, "/tmp/bload-fuzz-%d.%s", getpid(), form[data[0] & 3]);
     unlink(link);
     never(symlink(path, link) != 0);
-    int code = bl_clip_columns_add(&columns, &bl_kind_video, link, link, NULL, &e);
+    /* The next bits choose a kind with numbers in names, and a template of the path. */
+    if (data[0] & 8)
+        columns.renames = "path=a/{v}_{n:03d}";
+    int code =
+        bl_clip_columns_add(&columns, data[0] & 4 ? bl_kind_find("frames") : &bl_kind_video, link, link, NULL, &e);
     never(code && !e.text[0]);
     if (!code)
         read_lines(link, &columns);

@@ -1,4 +1,4 @@
-#include "kind/array/segments.h"
+#include "kind/array/array.h"
 
 #include "unit.h"
 

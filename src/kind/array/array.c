@@ -23,7 +23,6 @@
 #include "kind/array/inflated.h"
 #include "kind/array/listing.h"
 #include "kind/array/npz.h"
-#include "kind/array/segments.h"
 #include "kind/reservation.h"
 
 /* Prints the type and shape of a step, which all sequences of a dataset share: "F32 [25, 3]". Returns out. 128 bytes
@@ -472,7 +471,8 @@ static const struct bl_option options[] = {
                   .max = BL_NPY_RANK_MAX - 1, .placeholder = "N"),
     BL_OPTION_FLAG("squeeze", struct bl_array_config, squeeze, BL_AFFECTS_LENGTHS, "drop other axes of size 1"),
     BL_OPTION_RATIONAL("step-rate", struct bl_array_config, step_rate, BL_AFFECTS_LENGTHS,
-                       "rows per second: start and end of lists are then times, and the length of the data is known"),
+                       "rows per second: start and end of lists are then times, and the length of the data is known",
+                       .unlisted = true),
     BL_OPTION_STRING("name", struct bl_array_config, name, BL_AFFECTS_BYTES, "name of the field in the shards",
                      .initial = "array", .placeholder = "NAME"),
     {0},

@@ -72,6 +72,17 @@ int bl_array_file_layout(const struct bl_array_config *config, const struct bl_k
 void bl_array_scatter(const struct bl_array_layout *layout, int64_t first, int64_t count, int64_t start, size_t size,
                       const uint8_t *from, uint8_t *out);
 
+/* --- segments ----------------------------------------------------------------------------------------------------- */
+
+/* Segments: the rows [begin, end) of an array, as a line of a list names them (segments.c). */
+
+/* Returns the row whose beginning is nearest to this time, the later one of two that are equally near; row 0 begins at
+ * 0 s. */
+int64_t bl_segment_row(double seconds, struct bl_rational rate);
+
+/* Opens the counter of struct bl_kind_scan. It is a struct bl_list_counter, so it counts lists only. */
+bl_counter_open bl_segments_counter_open;
+
 /* --- kind --------------------------------------------------------------------------------------------------------- */
 
 extern const struct bl_kind bl_kind_array;

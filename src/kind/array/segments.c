@@ -2,8 +2,6 @@
  *
  * Only the header of an array is read. The lines of one file follow each other in most lists, so the counter keeps what
  * it found in the last file. */
-#include "kind/array/segments.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
