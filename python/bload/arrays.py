@@ -2,7 +2,7 @@
 
     python -m bload.arrays features.pt -o npy && bload pack npy -T 512 -o dataset
     python -m bload.arrays folder/ -o npy
-    python -m bload.arrays features.lmdb --dtype float32 --shape -1,2048 -o npy
+    python -m bload.arrays features.lmdb --dtype float32 --shape=-1,2048 -o npy
 
 features.pt becomes npy/features.npy, or npy/features/KEY.npy for each array in its dictionary or list. Nothing in a file is run: torch loads
 weights only, and pickles may hold numpy arrays in dictionaries, lists and tuples. A stopped run goes on when it is started again.

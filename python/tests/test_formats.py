@@ -4,6 +4,7 @@ import importlib.util
 import io
 import json
 import os
+import pickle
 import re
 import shlex
 import struct
@@ -19,7 +20,7 @@ import tool
 from harness import each
 
 ELSEWHERE = {"LeRobot"}  # tests/readers/test_lerobot.py runs its commands
-PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers"}
+PACKAGES = {"bload.parquet": "pyarrow", "bload.chat": "transformers", "i3d.lmdb": "lmdb", "c3d.h5": "h5py"}
 
 
 def sections():
@@ -113,6 +114,26 @@ class Formats(tool.Tool):
             np.diff(ends, prepend=0).astype("<i4").tofile(file)
             (2 * np.concatenate([[0], ends[:-1]])).astype("<i8").tofile(file)
             np.arange(len(ends) + 1).astype("<i8").tofile(file)
+
+    def make_arrays(self, here):
+        import h5py
+        import lmdb
+        import scipy.io
+
+        def array(steps):
+            return np.arange(steps * 2048, dtype=np.float32).reshape(steps, 2048)
+
+        with h5py.File(os.path.join(here, "c3d.h5"), "w") as file:
+            for steps, name in (5, "v_abc"), (6, "v_abd"):
+                file[name + "/c3d_features"] = array(steps)
+        os.mkdir(os.path.join(here, "folder"))
+        for name, value in ("features.pkl", {"x": array(4), "y": array(6)}), ("folder/one.pkl", array(3)):
+            with open(os.path.join(here, name), "wb") as file:
+                pickle.dump(value, file)
+        scipy.io.savemat(os.path.join(here, "folder/old.mat"), {"features": array(2)})
+        with lmdb.open(os.path.join(here, "i3d.lmdb"), subdir=False, map_size=1 << 24) as store, store.begin(write=True) as transaction:
+            for steps, key in (3, b"v1"), (2, b"v2"):
+                transaction.put(key, array(steps).tobytes())
 
     def make_mosaicml_streaming_webdataset_megatron_energon_megatron(self, here):
         write_lines(os.path.join(here, "docs.jsonl"), [{"text": "a" * i} for i in range(1, 60)])

@@ -48,7 +48,9 @@ int bl_inputs_make_own(struct bl_inputs *inputs, struct bl_error *e)
             bl_error_prefix(e, "field %s", field->name);
             return code;
         }
-        bl_isolation_add(&inputs->isolation, &made->kind, field->config, field->path);
+        /* Arrays that lie in lines of JSON have no files. */
+        if (field->kind->decodes || field->path)
+            bl_isolation_add(&inputs->isolation, &made->kind, field->config, field->path);
     }
     const struct bl_kind_env env = {.isolation = inputs->isolation.parts ? &inputs->isolation : NULL,
                                     .simd = bl_simd_best()};

@@ -100,13 +100,17 @@ class Page(tool.Tool):
         shutil.copy(clips.clip(name), path)
         return clips.frames_of(name)
 
+    def environment(self):
+        """Of a user who has installed the tool and the Python package."""
+        return {**os.environ, "PATH": os.path.dirname(os.path.abspath(tool.BLOAD)) + ":" + os.environ["PATH"],
+                "PYTHONPATH": os.path.join(tool.ROOT, "python")}
+
     def run_command(self, command, cwd):
         """Runs a line of a page in a shell. One that needs what is not here is left out."""
         for program in ("jq", "torchrun"):
             if program in command and not shutil.which(program):
                 return
-        environment = {**os.environ, "PATH": os.path.dirname(os.path.abspath(tool.BLOAD)) + ":" + os.environ["PATH"]}
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=environment, capture_output=True, text=True,
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=self.environment(), capture_output=True, text=True,
                               timeout=120)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
 
@@ -121,7 +125,7 @@ class Page(tool.Tool):
                 continue
             if language == "python" and not name:
                 done = subprocess.run([sys.executable, "-c", block], cwd=cwd, capture_output=True, text=True, timeout=120,
-                                      env={**os.environ, "PYTHONPATH": os.path.join(tool.ROOT, "python")})
+                                      env=self.environment())
                 self.assertEqual(done.returncode, 0, f"{block}\n{done.stderr}")
                 continue
             if language not in ("", "sh"):

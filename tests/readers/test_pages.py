@@ -71,6 +71,12 @@ class Pages(Page):
         lines(self.at("chats-tokenized.jsonl"), *(json.dumps({"input_ids": [5] * i, "labels": [-100] * i, "mask": [1] * i})
                                                   for i in range(1, 50)))
 
+    def make_arrays(self):
+        import h5py
+        with h5py.File(self.at("c3d.h5"), "w") as file:
+            for steps, name in (5, "v_abc"), (6, "v_abd"):
+                file[name + "/c3d_features"] = np.ones((steps, 3), np.float32)
+
     def read(self, name):
         return tool.text(os.path.join(tool.ROOT, name))
 
@@ -83,6 +89,7 @@ class Pages(Page):
         self.make_interleaved()
         self.make_sounds()
         self.make_texts()
+        self.make_arrays()
         claimed = {}
         for page in "README.md", "docs/choosing.md", "docs/tutorial.md", "docs/fields.md":
             found = self.run_blocks(self.read(page), self.at())
