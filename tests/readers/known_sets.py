@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from page import lines
+from page import image, lines
 from test_folders import write
 
 SECONDS, RATE = 4, 25
@@ -82,6 +82,8 @@ def make_video_lists(at):
           "verb_class,noun,noun_class,all_nouns,all_noun_classes",
           "P01_01_0,P01,P01_01,00:00:01.089,00:00:00.14,00:00:03.36,8,202,open door,open,3,door,3,['door'],[3]",
           "P01_01_1,P01,P01_01,00:00:02.629,00:00:01.00,00:00:02.00,262,370,take knife and plate,take,0,knife,4,\"['knife', 'plate']\",\"[4, 2]\"")
+    for number in range(1, 371):
+        image(at(f"epic/P01/rgb_frames/P01_01/frame_{number:010}.jpg"), (16, 9))
     annotated = {"sJFgo9H6zNo": ("training", [[0, 1.2], [2, 4]]), "V1zhqaGFY2A": ("training", [[1, 3]]), "other": ("validation", [[0, 1]])}
     dump(at("activitynet/activity_net.v1-3.min.json"), {"version": "VERSION 1.3", "taxonomy": [], "database": {
         name: {"duration": 4.0, "subset": subset, "resolution": "64x48", "url": "https://",

@@ -21,6 +21,7 @@ KNOWN = {
     "ava-set": ("id length boxes.length actions.length actions persons", "-5KQ66BBWC4-0002 50 3 3 [80, 9, 12] [1, 1, 0]|-5KQ66BBWC4-0003 50 1 1 [80] [2]"),
     "epic-set": ("id length narration verb_class noun_class all_nouns first", "P01_01_0 80 open door 3 3 ['door'] 8|"
                  "P01_01_1 25 take knife and plate 0 4 ['knife', 'plate'] 262"),
+    "epic-frames": ("id length missing narration verb_class", "P01_01_0 195 0 open door 3|P01_01_1 109 0 take knife and plate 0"),
     "activitynet-set": ("id length label", "sJFgo9H6zNo-0 6 Doing 0|sJFgo9H6zNo-1 10 Doing 1|V1zhqaGFY2A-0 10 Doing 0"),
     "howto100m-set": ("id length text", 'nVbIUDjzWY4-0 15 hello everyone|nVbIUDjzWY4-1 10 a "b"|nVbIUDjzWY4-2 20 t\u00e4'),
     "ego4d-set": ("id length", "clip-0 4|clip-1 4"),
@@ -41,7 +42,8 @@ KNOWN = {
     "kaldi-set": ("id length text speaker", "utterance-1 100 HELLO anna|utterance-2 300 WORLD  TWO ben"),
 }
 # Kinds of attributes: columns that are in the blocks.
-NUMBERS = {"ssv2-set": {"class"}, "epic-set": {"verb_class", "noun_class", "first", "last"}, "openvid-set": {"aesthetic score", "motion score"},
+NUMBERS = {"ssv2-set": {"class"}, "epic-set": {"verb_class", "noun_class", "first", "last"}, "epic-frames": {"verb_class", "noun_class"},
+           "openvid-set": {"aesthetic score", "motion score"},
            "kinetics": {"time_start", "time_end"}}
 
 
