@@ -57,6 +57,26 @@ test_every_step_is_that_of_the_other_kinds() {
     stored videos c frames | cmp got -
 }
 
+# N frames of each file and clip, which need the number of frames of the file: those of kind video.
+test_frames_of_a_list() {
+    local options
+    put clips.csv 'path,start_frame,end_frame,id\nin/v/a.mp4,,,a\nin/v/b.webm,2,7,b\nin/v/c.avi,,,c\n'
+    for options in 'frames: 4' 'frames: 9, frames-at: middle' 'frames-rule: qwen3-vl'; do
+        sed "s/^  - {name: video, /&$options, /" set.yaml >list.yaml
+        expect 0 bload pack -q -c list.yaml -o d :verified
+        expect 0 bload pack -q -c list.yaml --isolate off -j 1 -o e :same-as d
+        # shellcheck disable=SC2001,SC2046 # a pattern with groups; words are options
+        expect 0 bload pack -q --kind video clips.csv $(sed 's/\([a-z-]*\): \([a-z0-9-]*\),*/--\1 \2/g' <<<"$options") --size 20x16 -T longest -o videos
+        stored d "$(id 4)" video >got
+        { stored videos a frames && stored videos b frames; } >expected
+        [ -s got ] || fail 'no frames'
+        cmp got expected
+        stored d "$(id 5)" video >got
+        stored videos c frames | cmp got -
+        rm -r d e videos
+    done
+}
+
 # The bytes do not depend on the number of workers, on processes, on storage that is the same, nor on an end in between.
 test_every_run_makes_the_same_bytes() {
     local options

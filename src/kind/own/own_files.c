@@ -156,8 +156,30 @@ int bl_own_files_parse(struct bl_own_files *files, const char *text, size_t size
 void bl_own_found_free(struct bl_own_found *found)
 {
     bl_buffer_free(&found->record);
+    bl_buffer_free(&found->names);
     bl_buffer_free(&found->reason);
     bl_buffer_free(&found->fault);
+}
+
+/* Appends the names of the columns that the kind of the files adds to a table, a tab before each. */
+static int own_files_columns(const struct bl_composite_part *part, struct bl_buffer *out, struct bl_error *e)
+{
+    bl_buffer_clear(out);
+    if (part->kind->scan->columns)
+        part->kind->scan->columns(part->config, false, out);
+    bl_buffer_text(out, "");
+    return bl_buffer_check(out, e);
+}
+
+/* Returns the bytes of the first values of a row, as many as there are names. Each has a tab before it. */
+static size_t values_size(const char *values, const char *names)
+{
+    const char *end = values;
+    for (; *names; names++) {
+        if (*names == '\t' && *end == '\t')
+            end += 1 + strcspn(end + 1, "\t");
+    }
+    return (size_t)(end - values);
 }
 
 /* Appends the record of a file that was counted. The row has the members of enum record. */
@@ -169,17 +191,23 @@ static void found_append_record(struct bl_own_found *found, const struct bl_row 
     bl_text_escape(out, row->path, strlen(row->path));
     bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t", row->length, row->bytes);
     bl_content_format(row->content, out);
-    if (row->stream < 0 && !row->clip_end && !*row->reason)
+    size_t columns = row->extra ? values_size(row->extra, found->names.data) : 0;
+    bool is_long = row->clip_end || columns; /* values at the end that are empty are left out */
+    if (row->stream < 0 && !is_long && !*row->reason)
         return; /* a picture */
     bl_buffer_byte(out, '\t');
     if (row->stream >= 0)
         bl_buffer_int(out, row->stream);
-    if (row->clip_end || *row->reason)
+    if (is_long || *row->reason)
         bl_buffer_byte(out, '\t');
     bl_text_escape(out, row->reason, strlen(row->reason));
-    if (row->clip_end)
+    if (is_long)
         bl_buffer_printf(out, "\t%" PRId64 "\t%" PRId64 "\t%s", row->clip_begin, row->clip_end,
                          row->clip_seek ? row->clip_seek : "");
+    if (columns) {
+        bl_buffer_byte(out, '\t');
+        bl_text_escape(out, row->extra, columns);
+    }
 }
 
 /* Returns the reason of a row without the place of its line, "LIST:NUMBER: ": the line is a value of a row, which the
@@ -238,6 +266,7 @@ int bl_own_files_count(const struct bl_own_source *source, const struct bl_kind_
     bl_buffer_clear(&found->reason);
     bl_buffer_clear(&found->fault);
     bl_buffer_text(&found->record, "");
+    BL_TRY(own_files_columns(part, &found->names, e));
     if (files->count)
         BL_TRY(part->kind->scan->count(part->config, env, counter, &chunk, found_take, found, e));
     BL_TRY(bl_buffer_check(&found->record, e));
@@ -264,12 +293,14 @@ enum record {
     RECORD_BEGIN, /* of a clip: its frames, and where decoding begins */
     RECORD_END,
     RECORD_SEEK,
+    RECORD_COLUMNS, /* the values of the kind's own columns, a tab before each */
     RECORD_VALUES
 };
 
 void bl_own_records_free(struct bl_own_records *records)
 {
     bl_buffer_free(&records->text);
+    bl_buffer_free(&records->names);
     free(records->open_path);
     *records = (struct bl_own_records){0};
 }
@@ -286,7 +317,8 @@ static int records_begin(struct bl_own_records *r, struct bl_error *e)
     bl_buffer_byte(&r->text, '\0');
     bl_buffer_free(&name);
     r->begun = true;
-    return code ? code : bl_buffer_check(&r->text, e);
+    BL_TRY(code ? code : bl_buffer_check(&r->text, e));
+    return own_files_columns(r->source.part, &r->names, e);
 }
 
 /* Sets a number of a record, which is -1 or more. Returns false for another text. */
@@ -311,8 +343,8 @@ static int records_set(struct bl_own_records *r, char *const value[RECORD_VALUES
                             .reason = value[RECORD_REASON],
                             .clip_seek = value[RECORD_SEEK],
                             .offset = -1,
-                            .extra = "",
-                            .columns = ""};
+                            .extra = value[RECORD_COLUMNS],
+                            .columns = r->names.data};
     if (!record_number(value[RECORD_LENGTH], 0, &file->length) ||
         !record_number(value[RECORD_BYTES], -1, &file->bytes) || !record_number(value[RECORD_STREAM], -1, &stream) ||
         stream > INT32_MAX || !record_number(value[RECORD_BEGIN], 0, &file->clip_begin) ||

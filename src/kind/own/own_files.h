@@ -42,6 +42,7 @@ struct bl_own_found {
     int64_t steps;           /* of all files */
     struct bl_buffer record; /* the column NAME.files, not escaped: the records below, a newline between two */
     struct bl_buffer reason; /* damage of files that are used, as bl_companion_append_damage appends it */
+    struct bl_buffer names;  /* of the kind's own columns, a tab before each */
     size_t files;            /* rows that came */
     struct bl_buffer fault;  /* why the first unusable one is not usable, or empty */
     /* What the count was given: */
@@ -65,9 +66,10 @@ struct bl_own_records {
     bool begun;
     struct bl_buffer text;
     size_t at;
-    char *path;         /* of the present file, as the table has it */
-    char *open_path;    /* owned */
-    struct bl_row file; /* the present file; path is openable */
+    char *path;             /* of the present file, as the table has it */
+    char *open_path;        /* owned */
+    struct bl_buffer names; /* of the kind's own columns, a tab before each */
+    struct bl_row file;     /* the present file; path is openable, and its columns are those of the kind */
 };
 
 /* Sets records->file to the next file. *found false: there is none. BL_EUSAGE: the table has no such column; BL_EFAIL:
