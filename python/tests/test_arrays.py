@@ -14,10 +14,6 @@ import tool
 from harness import each
 
 try:
-    import torch
-except ImportError:
-    torch = None
-try:
     import lmdb
 except ImportError:
     lmdb = None
@@ -40,7 +36,7 @@ def array(*shape, dtype="f4", seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
-class Arrays(tool.Tool):
+class Converting(tool.Tool):
     def setUp(self):
         self.npy = "npy_" + self._testMethodName
 
@@ -64,6 +60,8 @@ class Arrays(tool.Tool):
             self.assertEqual((found[name].dtype, found[name].shape), (value.dtype, value.shape), name)
             self.assertEqual(found[name].tobytes(), value.tobytes(), name)
 
+
+class Arrays(Converting):
     def pickled(self, name, value, protocol=4):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         with open(self.path(name), "wb") as file:
@@ -132,22 +130,6 @@ class Arrays(tool.Tool):
         self.assertIn("full: the folder is not empty", self.convert("x.pkl", status=2, out="full")[1])
 
     # --- with packages
-
-    @unittest.skipUnless(torch, "no torch")
-    def test_torch(self):
-        value = {"v_a": torch.arange(6.0).reshape(3, 2), "half": torch.ones(3, 2, dtype=torch.float16), "turned": torch.arange(6).reshape(3, 2).T,
-                 "bf": torch.tensor([1.5, 2.5], dtype=torch.bfloat16), "list": [torch.ones(2)], "epoch": 3,
-                 "sparse": torch.ones(2, 2).to_sparse()}
-        torch.save(value, self.path("x.pt"))
-        torch.save(value["v_a"], self.path("old.pth"), _use_new_zipfile_serialization=False)
-        found, err = self.convert("x.pt", "old.pth", status=3)
-        self.assertArrays(found, {"x/v_a.npy": value["v_a"].numpy(), "x/half.npy": value["half"].numpy(), "x/turned.npy": value["turned"].numpy(),
-                                  "x/bf.npy": np.array([1.5, 2.5], "f4"), "x/list/0.npy": np.ones(2, "f4"), "old.npy": value["v_a"].numpy()})
-        self.assertIn("skipped x.pt: epoch: an int, no array", err)
-        self.assertIn("skipped x.pt: sparse: a sparse or quantized tensor", err)
-        torch.save({"y": Evil(self.path("made"))}, self.path("evil.pt"))
-        self.assertIn("skipped evil.pt: torch.load(weights_only=True) refuses it", self.convert("evil.pt", status=3, out="evil")[1])
-        self.assertFalse(os.path.exists(self.path("made")))
 
     @unittest.skipUnless(lmdb, "no lmdb")
     def test_lmdb(self):
