@@ -1,4 +1,4 @@
-/* What a data card says of a dataset: its sequences, steps and hours by source, label, language, codec, resolution and
+/* The numbers of a data card: a dataset's sequences, steps and hours by source, label, language, codec, resolution and
  * rate, as far as the columns of the table of sequences say them. */
 #ifndef BL_CARD_H
 #define BL_CARD_H
@@ -12,7 +12,7 @@
 #include "store/manifest.h"
 #include "store/row_reader.h"
 
-/* What the rows are counted by. */
+/* The properties by which rows are counted. */
 enum bl_card_by {
     BL_CARD_SOURCES,
     BL_CARD_LABELS,

@@ -88,7 +88,7 @@ static int driver_write(void *file, int type, bl_h5_id transfer, uint64_t at, si
 
 typedef void driver_absent(void);
 
-/* What both tables begin with, and what they have in the middle. */
+/* The members that both versions of H5FD_class_t have, in the same order. */
 #define DRIVER_NAMES                                                                                                   \
     const char *name;                                                                                                  \
     uint64_t address_max;                                                                                              \

@@ -32,7 +32,7 @@
 
 /* --- process ------------------------------------------------------------------------------------------------------ */
 
-/* What the process has found and not sent yet. */
+/* A process that lists a file. found: records that it has not sent yet. */
 struct listing_process {
     int channel;
     struct bl_buffer found;
@@ -171,7 +171,7 @@ static int listing_receive(struct listing_files *l, int channel, pid_t pid, stru
         bl_buffer_append(&data, part, (size_t)got);
         code = listing_take_records(l, &data, &ended, e);
     }
-    /* It has ended, or is of no use any more. It is not reaped yet, so that no other process has its number. */
+    /* The process has ended, or is not needed any more. No other process has its number until it is reaped. */
     (void)kill(pid, SIGKILL);
     bl_buffer_free(&data);
     return code;
@@ -191,7 +191,7 @@ static int listing_list_isolated(struct listing_files *l, const struct bl_input_
     int reaped = bl_fork_server_reap(&l->server, pid, &status, e);
     if (code || reaped || l->whole || !l->named)
         return code ? code : reaped;
-    /* What was found is used, and what follows is missing, which must not go unsaid. */
+    /* The arrays that were found are used. A reason says that others may be missing. */
     struct bl_buffer why = {0};
     bl_buffer_printf(&why, "arrays after the first %" PRId64 " cannot be listed: %s", l->named,
                      *l->fault ? l->fault : "the library crashed");

@@ -15,7 +15,7 @@
 struct segment_counter {
     struct bl_list_counter list;
     const struct bl_array_config *config;
-    /* What was found in the last file. */
+    /* The last file, and its array: */
     char *path; /* NULL: there is none */
     int64_t bytes;
     uint64_t content;

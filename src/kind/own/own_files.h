@@ -37,7 +37,7 @@ void bl_own_files_free(struct bl_own_files *files);
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-/* What counting the files of a value finds. Start from {0}; reusable. */
+/* The result of counting the files of a value. Start from {0}; reusable. */
 struct bl_own_found {
     int64_t steps;           /* of all files */
     struct bl_buffer record; /* the column NAME.files, not escaped: the records below, a newline between two */
@@ -45,7 +45,7 @@ struct bl_own_found {
     struct bl_buffer names;  /* of the kind's own columns, a tab before each */
     size_t files;            /* rows that came */
     struct bl_buffer fault;  /* why the first unusable one is not usable, or empty */
-    /* What the count was given: */
+    /* The arguments of the count: */
     const struct bl_composite_part *part;
     const char *list;
 };
