@@ -307,7 +307,7 @@ static void kaldi_take_entry(struct bl_kaldi *k, const struct kaldi_entry *entry
         kaldi_check_file(k, entry);
         u->path = entry_value(&k->table[WAV], entry);
     }
-    /* Also for an utterance of no use, so that its lines in these files are not reported again. */
+    /* An unusable utterance takes them, too, so that its lines in these files are not reported again. */
     u->text = kaldi_take_value(k, TEXT, u->id);
     u->speaker = kaldi_take_value(k, SPEAKERS, u->id);
 }

@@ -27,10 +27,10 @@ struct bl_kaldi_value {
     size_t size;
 };
 
-/* What the next line says. Texts are valid until the next call. */
+/* The content of a line. Texts are valid until the next call. */
 struct bl_kaldi_utterance {
     int64_t line;                               /* of the list; behind its last line for lines of other files */
-    const char *reason;                         /* why the line is of no use; NULL: it is an utterance */
+    const char *reason;                         /* why the line is unusable; NULL: it is an utterance */
     struct bl_kaldi_value id, path, start, end; /* start and end are empty for a whole recording */
     struct bl_kaldi_value text, speaker;        /* empty where the folder has no such file */
 };
