@@ -7,6 +7,7 @@
  *     probe lost FILE         what a GPU that faults looks like to whoever reads a video
  *
  * Lines are "ok NAME", "not ok NAME" or figures; status 0 when nothing was not ok. */
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ struct scene {
     struct bl_geometry geometry;
     struct bl_nv12 filters;
     struct bl_nv12_rgb host, gpu;
-    uint8_t *luma, *chroma, *rgb, *expected, *got;
+    uint8_t *plane[3], *rgb, *expected, *got;
     int32_t *first[4];
     float *weight[4];
     ptrdiff_t origin;
@@ -117,7 +118,7 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
                                          .fit = fit};
     struct bl_error e = {0};
     if (bl_geometry_make(&s->geometry, &in, &e) ||
-        bl_nv12_prepare(&s->filters, &s->geometry, s->frame->chroma_location, &made, &e) ||
+        bl_nv12_prepare(&s->filters, &s->geometry, format, s->frame->chroma_location, &made, &e) ||
         bl_nv12_describe(&s->host, &s->geometry, format, s->frame, &s->origin, &e)) {
         printf("not ok scene: %s\n", e.text);
         exit(1);
@@ -136,10 +137,12 @@ static void scene_make(struct scene *s, enum AVPixelFormat format, const int siz
         axis.weight = s->weight[i];
         *(i < 2 ? &s->gpu.across[i] : &s->gpu.down[i - 2]) = axis;
     }
-    s->luma = on_gpu(s->frame->data[0], (size_t)s->frame->linesize[0] * (size_t)size[1]);
-    s->chroma = on_gpu(s->frame->data[1], (size_t)s->frame->linesize[1] * (size_t)((size[1] + 1) / 2));
-    s->gpu.luma = s->luma;
-    s->gpu.chroma = s->chroma;
+    AVFrame in_gpu = *s->frame;
+    for (int p = 0; p < av_pix_fmt_count_planes(format); p++) {
+        int rows = p ? AV_CEIL_RSHIFT(size[1], av_pix_fmt_desc_get(format)->log2_chroma_h) : size[1];
+        in_gpu.data[p] = s->plane[p] = on_gpu(s->frame->data[p], (size_t)s->frame->linesize[p] * (size_t)rows);
+    }
+    bl_nv12_set_surface(&s->gpu, &in_gpu);
     s->bytes = (size_t)s->geometry.width * (size_t)s->geometry.height * 3;
     s->expected = calloc(s->bytes, 1);
     s->got = calloc(s->bytes, 1);
@@ -155,8 +158,8 @@ static void scene_free(struct scene *s)
         gpu_do->free(queue, BL_GPU_OWN, s->first[i]);
         gpu_do->free(queue, BL_GPU_OWN, s->weight[i]);
     }
-    gpu_do->free(queue, BL_GPU_OWN, s->luma);
-    gpu_do->free(queue, BL_GPU_OWN, s->chroma);
+    for (int p = 0; p < 3; p++)
+        gpu_do->free(queue, BL_GPU_OWN, s->plane[p]);
     gpu_do->free(queue, BL_GPU_OWN, s->rgb);
     free(s->expected);
     free(s->got);
@@ -170,11 +173,13 @@ static int kernel(uint32_t seed)
     static const int sizes[][4] = {{640, 360, 224, 224}, {1920, 1080, 224, 224}, {65, 33, 0, 0},      {1, 1, 0, 0},
                                    {37, 5, 100, 90},     {720, 576, 720, 576},   {100, 99, 7, 3},     {640, 16, 16, 16},
                                    {33, 21, 200, 5},     {353, 289, 352, 288},   {3840, 2160, 64, 36}};
-    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE};
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE,
+                                                 AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV444P16LE};
+    enum { FORMATS = sizeof formats / sizeof *formats };
     int failed = 0, done = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes * 9; i++, seed = seed * 69069 + 1) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes * FORMATS * 3; i++, seed = seed * 69069 + 1) {
         struct scene s;
-        scene_make(&s, formats[i % 3], sizes[i / 9], (enum bl_fit)(i / 3 % 3), seed >> 8);
+        scene_make(&s, formats[i % FORMATS], sizes[i / FORMATS / 3], (enum bl_fit)(i / FORMATS % 3), seed >> 8);
         bl_nv12_rgb_host(&s.host);
         must(gpu_do->draw(queue, &s.gpu, &error), "launch");
         must(gpu_do->download(queue, s.got, s.rgb, s.bytes, &error), "copy back");
@@ -210,8 +215,8 @@ static void time_kernel(const int size[4], enum AVPixelFormat format)
         must(gpu_do->draw(queue, &s.gpu, &error), "launch");
     }
     finish();
-    printf("kernel %-4s %4dx%-4d to %4dx%-4d  %8.1f us\n", format == AV_PIX_FMT_NV12 ? "nv12" : "p010", size[0],
-           size[1], s.geometry.width, s.geometry.height, (now() - began) * 1e6 / ROUNDS);
+    printf("kernel %-7s %4dx%-4d to %4dx%-4d  %8.1f us\n", av_get_pix_fmt_name(format), size[0], size[1],
+           s.geometry.width, s.geometry.height, (now() - began) * 1e6 / ROUNDS);
     scene_free(&s);
 }
 
@@ -223,6 +228,7 @@ static int times(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         time_kernel(sizes[i], AV_PIX_FMT_NV12);
         time_kernel(sizes[i], AV_PIX_FMT_P010LE);
+        time_kernel(sizes[i], AV_PIX_FMT_YUV444P);
     }
     for (size_t mib = 1; mib <= 8; mib *= 2) {
         void *own = memory_of(mib << 20), *pinned = NULL;

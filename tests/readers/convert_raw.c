@@ -5,7 +5,8 @@
  * matrix=, range=, chroma=, transfer= take FFmpeg's names (bt709, tv, left, smpte2084; unsaid where not given);
  * size=WxH, fit=stretch|crop|pad, sar=N:D, matrix9=a,b,u,c,d,v,x,y,w (the display matrix) make the geometry;
  * hdr=clip|tonemap, simd=LEVEL, align=N (alignment of the rows, 1: as they lie in the input) the rest; kernel=loop does
- * it by the GPU's kernel as compiled for the processor, for nv12, p010le and p016le. Exit status as the tool's. */
+ * it by the GPU's kernel as compiled for the processor, for nv12, p010le,
+ * p016le, yuv444p and yuv444p16le. Exit status as the tool's. */
 #include <errno.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
@@ -149,7 +150,8 @@ static int loop_convert(struct job *job, const struct bl_geometry *geometry, uin
     struct bl_nv12_rgb picture = {0};
     ptrdiff_t origin;
     bool made;
-    int rc = bl_nv12_prepare(&job->filters, geometry, job->frame->chroma_location, &made, e);
+    int rc = bl_nv12_prepare(&job->filters, geometry, (enum AVPixelFormat)job->frame->format,
+                             job->frame->chroma_location, &made, e);
     if (!rc)
         rc = bl_nv12_describe(&picture, geometry, (enum AVPixelFormat)job->frame->format, job->frame, &origin, e);
     if (rc)

@@ -28,16 +28,17 @@ static uint8_t *make(const AVFrame *frame, const struct bl_geometry *g)
     struct bl_error e = {0};
     struct bl_nv12 filters = {0};
     struct bl_nv12_rgb picture = {0};
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     bool made;
     ptrdiff_t origin;
     size_t size = (size_t)g->width * (size_t)g->height * 3;
     uint8_t *rgb = calloc(size + 64, 1);
     memset(rgb + size, 0x5a, 64);
-    ck_assert_int_eq(bl_nv12_prepare(&filters, g, frame->chroma_location, &made, &e), 0);
+    ck_assert_int_eq(bl_nv12_prepare(&filters, g, format, frame->chroma_location, &made, &e), 0);
     ck_assert(made);
-    ck_assert_int_eq(bl_nv12_prepare(&filters, g, frame->chroma_location, &made, &e), 0);
+    ck_assert_int_eq(bl_nv12_prepare(&filters, g, format, frame->chroma_location, &made, &e), 0);
     ck_assert(!made);
-    ck_assert_int_eq(bl_nv12_describe(&picture, g, (enum AVPixelFormat)frame->format, frame, &origin, &e), 0);
+    ck_assert_int_eq(bl_nv12_describe(&picture, g, format, frame, &origin, &e), 0);
     for (int i = 0; i < 2; i++) {
         picture.across[i] = bl_nv12_axis(&filters.across[i]);
         picture.down[i] = bl_nv12_axis(&filters.down[i]);
@@ -63,10 +64,12 @@ static uint8_t *convert(const AVFrame *frame, const struct bl_geometry *g)
     return rgb;
 }
 
-/* Both within `most` of each other everywhere, and within `mean` on average. */
-static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, double mean, const char *what)
+/* The surface's picture and the converted frame, both within `most` of each other everywhere, and within `mean` on
+ * average. */
+static void agree_both(const AVFrame *on_gpu, const AVFrame *frame, const struct bl_geometry *g, int most, double mean,
+                       const char *what)
 {
-    FREED uint8_t *a = make(frame, g), *b = convert(frame, g);
+    FREED uint8_t *a = make(on_gpu, g), *b = convert(frame, g);
     size_t size = (size_t)g->width * (size_t)g->height * 3;
     double sum = 0;
     for (size_t i = 0; i < size; i++) {
@@ -78,34 +81,36 @@ static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, d
     ck_assert_msg(sum <= mean * (double)size, "%s: %.4f on average", what, sum / (double)size);
 }
 
-static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE};
+static void agree(const AVFrame *frame, const struct bl_geometry *g, int most, double mean, const char *what)
+{
+    agree_both(frame, frame, g, most, mean, what);
+}
+
+static const enum AVPixelFormat formats[] = {AV_PIX_FMT_NV12, AV_PIX_FMT_P010LE, AV_PIX_FMT_P016LE, AV_PIX_FMT_YUV444P,
+                                             AV_PIX_FMT_YUV444P16LE};
 
 #define FORMATS COUNT(formats)
 
 /* --- the reference in double -------------------------------------------------------------------------------------- */
 
-static double luma(const AVFrame *f, int x, int y)
+/* Sample x, y of a component, as FFmpeg's descriptor of the format places it, in parts of 256. */
+static double sample_at(const AVFrame *f, int component, int x, int y)
 {
-    int words = f->format != AV_PIX_FMT_NV12;
-    const uint8_t *at = f->data[0] + y * f->linesize[0] + x * (1 + words);
-    return words ? at[0] / 256.0 + at[1] : at[0]; /* in parts of 256 */
+    const AVComponentDescriptor *c = &av_pix_fmt_desc_get((enum AVPixelFormat)f->format)->comp[component];
+    const uint8_t *at = f->data[c->plane] + y * f->linesize[c->plane] + x * c->step + c->offset;
+    return c->depth > 8 ? at[0] / 256.0 + at[1] : at[0];
 }
 
-static double chroma_sample(const AVFrame *f, int c, int x, int y)
-{
-    int words = f->format != AV_PIX_FMT_NV12;
-    const uint8_t *at = f->data[1] + y * f->linesize[1] + (2 * x + c) * (1 + words);
-    return words ? at[0] / 256.0 + at[1] : at[0];
-}
-
-/* Chroma at a place of luma: sited left, in the middle of two rows. */
+/* Chroma at a place of luma: of 4:2:0 sited left, in the middle of two rows. */
 static double chroma(const AVFrame *f, int c, int x, int y)
 {
+    if (!av_pix_fmt_desc_get((enum AVPixelFormat)f->format)->log2_chroma_w)
+        return sample_at(f, c, x, y);
     int w = (f->width + 1) / 2, h = (f->height + 1) / 2;
     double px = fmin(x / 2.0, w - 1), py = fmin(fmax((y - 0.5) / 2, 0), h - 1);
     int x0 = (int)px, y0 = (int)py, x1 = x0 + 1 < w ? x0 + 1 : x0, y1 = y0 + 1 < h ? y0 + 1 : y0;
-    double top = chroma_sample(f, c, x0, y0) * (x0 + 1 - px) + chroma_sample(f, c, x1, y0) * (px - x0);
-    double low = chroma_sample(f, c, x0, y1) * (x0 + 1 - px) + chroma_sample(f, c, x1, y1) * (px - x0);
+    double top = sample_at(f, c, x0, y0) * (x0 + 1 - px) + sample_at(f, c, x1, y0) * (px - x0);
+    double low = sample_at(f, c, x0, y1) * (x0 + 1 - px) + sample_at(f, c, x1, y1) * (px - x0);
     return top * (y0 + 1 - py) + low * (py - y0);
 }
 
@@ -113,7 +118,8 @@ static double chroma(const AVFrame *f, int c, int x, int y)
 static void rgb_at(const AVFrame *f, int x, int y, double rgb[3])
 {
     const double kr = 0.2126, kb = 0.0722;
-    double y1 = (luma(f, x, y) - 16) / 219, u = (chroma(f, 0, x, y) - 128) / 224, v = (chroma(f, 1, x, y) - 128) / 224;
+    double y1 = (sample_at(f, 0, x, y) - 16) / 219;
+    double u = (chroma(f, 1, x, y) - 128) / 224, v = (chroma(f, 2, x, y) - 128) / 224;
     rgb[0] = 255 * (y1 + 2 * (1 - kr) * v);
     rgb[2] = 255 * (y1 + 2 * (1 - kb) * u);
     rgb[1] = (255 * y1 - kr * rgb[0] - kb * rgb[2]) / (1 - kr - kb);
@@ -215,10 +221,10 @@ UNIT_TEST(sizes_and_fits)
  * differs where a value is near the end of the range. */
 static void keep_to_the_middle(AVFrame *frame)
 {
+    bool bytes = frame->format == AV_PIX_FMT_NV12 || frame->format == AV_PIX_FMT_YUV444P;
     for (int b = 0; b < AV_NUM_DATA_POINTERS && frame->buf[b]; b++) {
         for (size_t i = 0; i < frame->buf[b]->size; i++)
-            frame->buf[b]->data[i] =
-                (uint8_t)(96 + frame->buf[b]->data[i] / 4) & (frame->format == AV_PIX_FMT_NV12 ? 255 : 0xc0);
+            frame->buf[b]->data[i] = (uint8_t)(96 + frame->buf[b]->data[i] / 4) & (bytes ? 255 : 0xc0);
     }
 }
 
@@ -240,10 +246,10 @@ UNIT_TEST(orientations)
 {
     static const int32_t turns[8][4] = {{1, 0, 0, 1}, {-1, 0, 0, 1}, {1, 0, 0, -1}, {-1, 0, 0, -1},
                                         {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, -1, 0}, {0, -1, -1, 0}};
-    for (int i = 0; i < 8 * 4; i++) {
-        const int32_t *t = turns[i / 4], one = 1 << 16;
+    for (int i = 0; i < 8 * 8; i++) {
+        const int32_t *t = turns[i / 8], one = 1 << 16;
         const int32_t matrix[9] = {t[0] * one, t[1] * one, 0, t[2] * one, t[3] * one, 0, 0, 0, 1 << 30};
-        OWNED(av_frame_free) AVFrame *f = surface(AV_PIX_FMT_NV12, 61, 34, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *f = surface(i & 4 ? AV_PIX_FMT_YUV444P : AV_PIX_FMT_NV12, 61, 34, (uint32_t)i);
         int native = i % 4 == 0;
         struct bl_geometry g =
             geometry(f, native ? 0 : 24, native ? 0 : 30, native ? BL_FIT_STRETCH : (enum bl_fit)(i % 4 - 1), matrix);
@@ -254,19 +260,54 @@ UNIT_TEST(orientations)
 /* Decoders leave it to others to crop surfaces at the left and the top. */
 UNIT_TEST(surfaces_are_cropped)
 {
-    OWNED(av_frame_free) AVFrame *whole = surface(AV_PIX_FMT_NV12, 72, 50, 1);
-    OWNED(av_frame_free) AVFrame *part = av_frame_clone(whole), *cropped = surface(AV_PIX_FMT_NV12, 62, 40, 2);
-    part->crop_left = 8;
-    part->crop_top = 6;
-    part->width = cropped->width;
-    part->height = cropped->height;
-    for (int y = 0; y < 40; y++)
-        memcpy(cropped->data[0] + y * cropped->linesize[0], whole->data[0] + (y + 6) * whole->linesize[0] + 8, 62);
-    for (int y = 0; y < 20; y++)
-        memcpy(cropped->data[1] + y * cropped->linesize[1], whole->data[1] + (y + 3) * whole->linesize[1] + 8, 62);
-    struct bl_geometry g = geometry(cropped, 30, 30, BL_FIT_STRETCH, NULL);
-    FREED uint8_t *a = make(part, &g), *b = make(cropped, &g);
-    ck_assert_int_eq(memcmp(a, b, 2700), 0);
+    for (size_t i = 0; i < FORMATS; i++) {
+        const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(formats[i]);
+        OWNED(av_frame_free) AVFrame *whole = surface(formats[i], 72, 50, 1);
+        OWNED(av_frame_free) AVFrame *part = av_frame_clone(whole), *cropped = surface(formats[i], 62, 40, 2);
+        part->crop_left = 8;
+        part->crop_top = 6;
+        part->width = cropped->width;
+        part->height = cropped->height;
+        for (int p = 0; p < av_pix_fmt_count_planes(formats[i]); p++) {
+            int sub = p ? desc->log2_chroma_w : 0, step = desc->comp[p].step;
+            for (int y = 0; y < 40 >> sub; y++)
+                memcpy(cropped->data[p] + y * cropped->linesize[p],
+                       whole->data[p] + (y + (6 >> sub)) * whole->linesize[p] + (8 >> sub) * step,
+                       (size_t)((62 >> sub) * step));
+        }
+        struct bl_geometry g = geometry(cropped, 30, 30, BL_FIT_STRETCH, NULL);
+        FREED uint8_t *a = make(part, &g), *b = make(cropped, &g);
+        ck_assert_msg(memcmp(a, b, 2700) == 0, "%s", desc->name);
+    }
+}
+
+/* Surfaces have components of 10 and 12 bits in the upper bits of words; frames of the processor in the lower ones. The
+ * format of the surfaces does not tell 10 bits from 16, so that full range ends at 65535 instead of 65472. */
+UNIT_TEST(words_of_444_are_the_frames)
+{
+    static const struct {
+        enum AVPixelFormat format;
+        int spare;
+    } cases[] = {{AV_PIX_FMT_YUV444P10LE, 6}, {AV_PIX_FMT_YUV444P12LE, 4}};
+    for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+        OWNED(av_frame_free) AVFrame *on_gpu = surface(AV_PIX_FMT_YUV444P16LE, 97, 43, (uint32_t)i);
+        OWNED(av_frame_free) AVFrame *frame = frame_of(cases[i / 2].format, 97, 43);
+        on_gpu->color_range = frame->color_range = i % 2 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+        for (int p = 0; p < 3; p++) {
+            for (int y = 0; y < 43; y++) {
+                uint16_t *high = (uint16_t *)(void *)(on_gpu->data[p] + y * on_gpu->linesize[p]);
+                uint16_t *low = (uint16_t *)(void *)(frame->data[p] + y * frame->linesize[p]);
+                for (int x = 0; x < 97; x++) {
+                    low[x] = (uint16_t)(high[x] >> cases[i / 2].spare);
+                    high[x] = (uint16_t)(low[x] << cases[i / 2].spare);
+                }
+            }
+        }
+        struct bl_geometry native = geometry(frame, 0, 0, BL_FIT_STRETCH, NULL);
+        struct bl_geometry small = geometry(frame, 31, 29, BL_FIT_STRETCH, NULL);
+        agree_both(on_gpu, frame, &native, 1, 0.2, "native");
+        agree_both(on_gpu, frame, &small, 1, 0.2, "scaled");
+    }
 }
 
 UNIT_TEST(colours_that_are_no_matrix)
@@ -277,4 +318,6 @@ UNIT_TEST(colours_that_are_no_matrix)
     struct bl_geometry g = geometry(f, 0, 0, BL_FIT_STRETCH, NULL);
     f->colorspace = AVCOL_SPC_ICTCP;
     FAILS_WITH(bl_nv12_describe(&picture, &g, AV_PIX_FMT_NV12, f, &origin, &e), BL_EDATA, "ICtCp");
+    f->colorspace = AVCOL_SPC_RGB;
+    FAILS_WITH(bl_nv12_describe(&picture, &g, AV_PIX_FMT_YUV444P, f, &origin, &e), BL_EDATA, "G, B and R");
 }

@@ -96,12 +96,13 @@ out:
     return code;
 }
 
-/* NVDEC outputs 4:2:0 of 8, 10 or 12 bits. */
 bool bl_backend_supports_format(enum AVPixelFormat format)
 {
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
-    return desc && desc->nb_components == 3 && !(desc->flags & AV_PIX_FMT_FLAG_RGB) && desc->log2_chroma_w == 1 &&
-           desc->log2_chroma_h == 1 && desc->comp[0].depth <= 12;
+    if (!desc || desc->nb_components != 3 || desc->flags & AV_PIX_FMT_FLAG_RGB)
+        return false;
+    int depth = desc->comp[0].depth, w = desc->log2_chroma_w, h = desc->log2_chroma_h;
+    return w == h && w <= 1 && (depth == 8 || depth == 10 || depth == 12);
 }
 
 int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind_env *env, const char *path,
@@ -127,8 +128,8 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
             "FFmpeg cannot decode such a stream on a GPU (%s, %dx%d): --decoder auto decodes it on the processor",
             av_get_pix_fmt_name(s.format), s.width, s.height);
     if (!s.width) /* only the frames tell the size */
-        return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s): --decoder auto does so on the processor",
-                            avcodec_get_name(s.codec));
+        return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s, %s): --decoder auto does so on the processor",
+                            avcodec_get_name(s.codec), av_get_pix_fmt_name(s.format));
     return bl_error_set(e, BL_EDATA,
                         "the GPU does not decode it (%s, %s, %dx%d): --decoder auto does so on the processor",
                         avcodec_get_name(s.codec), av_get_pix_fmt_name(s.format), s.width, s.height);

@@ -49,7 +49,8 @@ int bl_backend_from_row(const struct bl_video_config *config, const struct bl_ro
  * on a GPU. */
 bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out);
 
-/* Returns whether nv12_rgb.h can draw surfaces of this format: YUV 4:2:0 of at most 12 bits. */
+/* Returns whether NVDEC has surfaces for this format, which nv12_rgb.h can draw: YUV 4:2:0 or 4:4:4 of 8, 10 or 12
+ * bits. Planes of R, G and B are left to the processor. */
 bool bl_backend_supports_format(enum AVPixelFormat format);
 
 /* Returns FFmpeg's decoder that decodes the codec on a GPU, or NULL. It may be another one than FFmpeg's default:

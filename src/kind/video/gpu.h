@@ -66,7 +66,7 @@ struct bl_gpu_functions {
     int (*record)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
     int (*wait)(struct bl_gpu_queue *queue, int event, struct bl_error *e);
 
-    /* Opens a codec context whose frames are in the GPU's memory (or are AV_PIX_FMT_NV12, P010LE or P016LE). The
+    /* Opens a codec context whose frames are in the GPU's memory (or have a format of bl_nv12_has_format). The
      * hardware decoder is created with the first packet. BL_EDATA: there is no decoder. */
     int (*open_codec)(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **codec,
                       struct bl_error *e);

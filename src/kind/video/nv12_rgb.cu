@@ -12,8 +12,8 @@
 
 /* The rows and columns of a plane that make one pixel. */
 struct window {
-    const uint8_t *from; /* its first sample */
-    size_t pitch;
+    size_t place, pitch;        /* bytes from the plane's first sample to the window's; from row to row */
+    int32_t words, step;        /* samples are words; bytes from one to the next */
     const float *across, *down; /* weights, each `count` apart */
     int32_t across_count, down_count, columns, rows;
 };
@@ -23,12 +23,14 @@ BOTH float sample(const uint8_t *at, int32_t words)
     return words ? (float)*(const uint16_t *)(const void *)at : (float)*at;
 }
 
-BOTH struct window window_at(const struct bl_nv12_axis *across, const struct bl_nv12_axis *down, const uint8_t *plane,
-                             size_t pitch, size_t bytes, int x, int y)
+BOTH struct window window_at(const struct bl_nv12_axis *across, const struct bl_nv12_axis *down, size_t pitch,
+                             int32_t words, int32_t step, int x, int y)
 {
     struct window w;
-    w.from = plane + (size_t)down->first[y] * pitch + (size_t)across->first[x] * bytes;
+    w.place = (size_t)down->first[y] * pitch + (size_t)across->first[x] * (size_t)step;
     w.pitch = pitch;
+    w.words = words;
+    w.step = step;
     w.across = across->weight + x;
     w.down = down->weight + y;
     w.across_count = across->count;
@@ -38,29 +40,30 @@ BOTH struct window window_at(const struct bl_nv12_axis *across, const struct bl_
     return w;
 }
 
-BOTH float luma_at(const struct window *w, int32_t words)
+BOTH float luma_at(const struct window *w, const uint8_t *plane)
 {
     float sum = 0;
     for (int32_t j = 0; j < w->rows; j++) {
-        const uint8_t *at = w->from + (size_t)j * w->pitch;
+        const uint8_t *at = plane + w->place + (size_t)j * w->pitch;
         float row = 0;
-        for (int32_t i = 0; i < w->columns; i++, at += 1 + words)
-            row = fmaf(w->across[(size_t)i * (size_t)w->across_count], sample(at, words), row);
+        for (int32_t i = 0; i < w->columns; i++, at += w->step)
+            row = fmaf(w->across[(size_t)i * (size_t)w->across_count], sample(at, w->words), row);
         sum = fmaf(w->down[(size_t)j * (size_t)w->down_count], row, sum);
     }
     return sum;
 }
 
-BOTH void chroma_at(const struct window *w, int32_t words, float *u, float *v)
+BOTH void chroma_at(const struct window *w, const uint8_t *const plane[2], float *u, float *v)
 {
     *u = *v = 0;
     for (int32_t j = 0; j < w->rows; j++) {
-        const uint8_t *at = w->from + (size_t)j * w->pitch;
+        size_t place = w->place + (size_t)j * w->pitch;
+        const uint8_t *at_u = plane[0] + place, *at_v = plane[1] + place;
         float row_u = 0, row_v = 0, down = w->down[(size_t)j * (size_t)w->down_count];
-        for (int32_t i = 0; i < w->columns; i++, at += 2 * (1 + words)) {
+        for (int32_t i = 0; i < w->columns; i++, at_u += w->step, at_v += w->step) {
             float across = w->across[(size_t)i * (size_t)w->across_count];
-            row_u = fmaf(across, sample(at, words), row_u);
-            row_v = fmaf(across, sample(at + 1 + words, words), row_v);
+            row_u = fmaf(across, sample(at_u, w->words), row_u);
+            row_v = fmaf(across, sample(at_v, w->words), row_v);
         }
         *u = fmaf(down, row_u, *u);
         *v = fmaf(down, row_v, *v);
@@ -69,11 +72,10 @@ BOTH void chroma_at(const struct window *w, int32_t words, float *u, float *v)
 
 BOTH void pixel(const struct bl_nv12_rgb *p, int x, int y)
 {
-    size_t bytes = 1 + (size_t)p->words;
-    struct window w = window_at(&p->across[0], &p->down[0], p->luma, p->luma_pitch, bytes, x, y);
-    float luma = luma_at(&w, p->words), u, v;
-    w = window_at(&p->across[1], &p->down[1], p->chroma, p->chroma_pitch, 2 * bytes, x, y);
-    chroma_at(&w, p->words, &u, &v);
+    struct window w = window_at(&p->across[0], &p->down[0], p->luma_pitch, p->words, 1 + p->words, x, y);
+    float luma = luma_at(&w, p->luma), u, v;
+    w = window_at(&p->across[1], &p->down[1], p->chroma_pitch, p->words, p->chroma_step, x, y);
+    chroma_at(&w, p->chroma, &u, &v);
     uint8_t *to = p->rgb + (ptrdiff_t)y * p->step_y + (ptrdiff_t)x * p->step_x;
     for (int c = 0; c < 3; c++) {
         float level = fmaf(p->v[c], v, fmaf(p->u[c], u, fmaf(p->gain, luma, p->base[c])));

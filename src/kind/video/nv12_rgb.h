@@ -21,12 +21,13 @@ struct bl_nv12_axis {
     int32_t count, taps;
 };
 
-/* A surface, which has a plane of luma and one of interleaved chroma with half as many rows and columns, and how to
- * draw it. */
+/* A surface, and how to draw it. Its chroma is either one plane of interleaved U and V with half as many rows and
+ * columns as luma (NV12, P010, P016), or two planes of luma's size (YUV444). The axes of chroma hold the difference. */
 struct bl_nv12_rgb {
-    const uint8_t *luma, *chroma;
+    const uint8_t *luma, *chroma[2];        /* the first samples of Y, of U and V */
     size_t luma_pitch, chroma_pitch;        /* bytes from row to row */
-    int32_t words;                          /* samples are 16-bit words (P010, P016), not bytes (NV12) */
+    int32_t words;                          /* samples are 16-bit words, whose upper bits count, not bytes */
+    int32_t chroma_step;                    /* bytes from a sample of U, and of V, to the next one of its row */
     struct bl_nv12_axis across[2], down[2]; /* of luma, of chroma; the count is that of the scaled picture */
 
     /* Levels from samples, before clamping to 0...255: R = base[0] + gain Y + u[0] U + v[0] V, likewise G and

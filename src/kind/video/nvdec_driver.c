@@ -133,9 +133,10 @@ void bl_device_close(struct bl_device *device)
 
 /* --- capabilities ------------------------------------------------------------------------------------------------- */
 
-#define DEPTHS 3 /* 8, 10 and 12 bits */
+#define DEPTHS 3  /* 8, 10 and 12 bits */
+#define CHROMAS 2 /* 4:2:0 and 4:4:4 */
 
-/* The driver's answer about one codec and depth. An answer that failed stays unknown. */
+/* The driver's answer about one codec, chroma format and depth. An answer that failed stays unknown. */
 struct answer {
     bool known;
     CUVIDDECODECAPS caps;
@@ -143,7 +144,7 @@ struct answer {
 
 struct bl_caps {
     pthread_mutex_t lock; /* also while the driver is asked: it answers one after the other anyhow */
-    struct answer answer[cudaVideoCodec_NumCodecs][DEPTHS];
+    struct answer answer[cudaVideoCodec_NumCodecs][CHROMAS][DEPTHS];
 };
 
 int bl_caps_open(struct bl_caps **out, struct bl_error *e)
@@ -164,16 +165,19 @@ void bl_caps_close(struct bl_caps *caps)
     free(caps);
 }
 
-/* Finds the answer about a codec and depth, and asks the driver if it is not known. */
-static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaVideoCodec codec, int depth,
+/* Finds the answer about a codec, chroma format (4:4:4, or else 4:2:0) and depth, and asks the driver if it is not
+ * known. */
+static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaVideoCodec codec, bool is_444, int depth,
                      CUVIDDECODECAPS *out, struct bl_error *e)
 {
-    struct answer *answer = &caps->answer[codec][(depth - 8) / 2];
+    struct answer *answer = &caps->answer[codec][is_444][(depth - 8) / 2];
     int code = BL_OK;
     pthread_mutex_lock(&caps->lock);
     if (!answer->known) {
-        answer->caps = (CUVIDDECODECAPS){
-            .eCodecType = codec, .eChromaFormat = cudaVideoChromaFormat_420, .nBitDepthMinus8 = (unsigned)depth - 8};
+        answer->caps =
+            (CUVIDDECODECAPS){.eCodecType = codec,
+                              .eChromaFormat = is_444 ? cudaVideoChromaFormat_444 : cudaVideoChromaFormat_420,
+                              .nBitDepthMinus8 = (unsigned)depth - 8};
         code = bl_device_enter(device, e);
         if (!code)
             code = bl_device_leave(device, "report what it can decode",
@@ -214,9 +218,13 @@ int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, cons
     *can = codec_to_cuvid(s->codec, &codec) && bl_backend_supports_format(s->format);
     if (!*can)
         return BL_OK;
-    int depth = av_pix_fmt_desc_get(s->format)->comp[0].depth;
-    BL_TRY(caps_find(all, device, codec, depth, &caps, e));
-    cudaVideoSurfaceFormat surface = depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->format);
+    int depth = desc->comp[0].depth;
+    bool is_444 = !desc->log2_chroma_w;
+    BL_TRY(caps_find(all, device, codec, is_444, depth, &caps, e));
+    cudaVideoSurfaceFormat surface =
+        is_444 ? (depth > 8 ? cudaVideoSurfaceFormat_YUV444_16Bit : cudaVideoSurfaceFormat_YUV444)
+               : (depth > 8 ? cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12);
     unsigned width = (unsigned)s->width, height = (unsigned)s->height;
     *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
            width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
@@ -227,7 +235,7 @@ int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, cons
 int bl_caps_engines(struct bl_caps *all, const struct bl_device *device, int *engines, struct bl_error *e)
 {
     CUVIDDECODECAPS caps;
-    int code = caps_find(all, device, cudaVideoCodec_H264, 8, &caps, e);
+    int code = caps_find(all, device, cudaVideoCodec_H264, false, 8, &caps, e);
     *engines = code ? 0 : caps.nNumNVDECs;
     return code;
 }

@@ -61,7 +61,7 @@ int bl_device_leave(const struct bl_device *device, const char *what, CUresult r
 
 /* The capabilities of a GPU's video engines, as its driver reports them. The question takes 7 ms on an H200, during
  * which the calls of all other threads are blocked, and a scan has it for every file. So the driver is asked once for
- * each codec and depth, and the answers are kept. */
+ * each codec, chroma format and depth, and the answers are kept. */
 
 struct bl_caps;
 

@@ -5,6 +5,7 @@
  * three batches, one is filled, one is copied from the GPU, and one is delivered. */
 #include "kind/video/readback.h"
 
+#include <libavutil/pixdesc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,10 @@
 /* An axis of a plane: samples [start, start + length) of `size` become `count`. For chroma with half as many samples as
  * luma, rounded up, the weights include the bilinear upsampling to luma's size, clamped at the edges. phase is the
  * position of a block's first luma sample relative to its chroma sample, in chroma samples; 0: cosited, -0.25: a
- * quarter before it. */
+ * quarter before it. Chroma of 4:4:4 has luma's axes. */
 struct axis {
     enum bl_resize resize;
-    int size, count, chroma_size; /* chroma_size 0: luma */
+    int size, count, chroma_size; /* chroma_size 0: luma, and chroma of 4:4:4 */
     double start, length, phase;
 };
 
@@ -187,22 +188,38 @@ out:
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
 
-/* Surfaces always are 4:2:0. */
-static const struct bl_pixels pixels_420 = {.family = BL_FAMILY_YUV, .planes = 3, .depth = 8, .sub_w = 1, .sub_h = 1};
-
-int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVChromaLocation location, bool *made,
-                    struct bl_error *e)
+bool bl_nv12_has_format(enum AVPixelFormat format)
 {
+    return format == AV_PIX_FMT_NV12 || format == AV_PIX_FMT_P010LE || format == AV_PIX_FMT_P016LE ||
+           format == AV_PIX_FMT_YUV444P || format == AV_PIX_FMT_YUV444P16LE;
+}
+
+/* Describes the pixels of a surface of one of these formats. */
+static struct bl_pixels surface_pixels(enum AVPixelFormat format)
+{
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+    return (struct bl_pixels){.family = BL_FAMILY_YUV,
+                              .planes = 3,
+                              .depth = desc->comp[0].depth,
+                              .sub_w = desc->log2_chroma_w,
+                              .sub_h = desc->log2_chroma_h};
+}
+
+int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVPixelFormat format,
+                    enum AVChromaLocation location, bool *made, struct bl_error *e)
+{
+    const struct bl_pixels pixels = surface_pixels(format);
     struct bl_nv12_key k = {.width = g->coded_width,
                             .height = g->coded_height,
                             .scaled_width = g->scaled_width,
                             .scaled_height = g->scaled_height,
+                            .sub = pixels.sub_w,
                             .resize = g->resize,
                             .x = g->source_x,
                             .y = g->source_y,
                             .source_width = g->source_width,
                             .source_height = g->source_height};
-    bl_scanlines_phases(&pixels_420, location, &k.phase_w, &k.phase_h);
+    bl_scanlines_phases(&pixels, location, &k.phase_w, &k.phase_h);
     *made = !nv12->across[0].first || memcmp(&nv12->key, &k, sizeof k) != 0;
     if (!*made)
         return BL_OK;
@@ -211,8 +228,8 @@ int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *g, enum AVCh
     struct axis down = {g->resize, k.height, k.scaled_height, 0, k.y, k.source_height, k.phase_h / 8.0};
     int code = BL_OK;
     for (int i = 0; i < 2 && !code; i++) {
-        across.chroma_size = i ? (k.width + 1) / 2 : 0;
-        down.chroma_size = i ? (k.height + 1) / 2 : 0;
+        across.chroma_size = i && k.sub ? (k.width + 1) / 2 : 0;
+        down.chroma_size = i && k.sub ? (k.height + 1) / 2 : 0;
         code = filter_build(&n.across[i], &across, e);
         if (!code)
             code = filter_build(&n.down[i], &down, e);
@@ -249,13 +266,16 @@ static float nv12_factor(int16_t of_words, int unit)
 int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
                      const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e)
 {
-    struct bl_pixels pixels = pixels_420;
+    const struct bl_pixels pixels = surface_pixels(format);
     struct bl_colour c;
-    pixels.depth = format == AV_PIX_FMT_NV12 ? 8 : format == AV_PIX_FMT_P010LE ? 10 : 16;
+    if (frame->colorspace == AVCOL_SPC_RGB && !pixels.sub_w)
+        return bl_error_set(e, BL_EDATA,
+                            "its planes are G, B and R, which only the processor converts (--decoder cpu)");
     BL_TRY(bl_colour_make(&c, &pixels, frame->colorspace, frame->color_range, e));
     const int16_t *chroma[3] = {c.red, c.green, c.blue};
-    int unit = format == AV_PIX_FMT_NV12 ? 256 : 1;
+    int unit = pixels.depth > 8 ? 1 : 256;
     picture->words = unit == 1;
+    picture->chroma_step = av_pix_fmt_desc_get(format)->comp[1].step;
     picture->gain = nv12_factor(c.gain, unit);
     for (int i = 0; i < 3; i++) {
         /* The converter's factors apply to words less 32768, and its base lacks 128; here both are in the base. */
@@ -272,7 +292,8 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
 void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
 {
     size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top, shift = 0;
-    if (frame->format == AV_PIX_FMT_CUDA) {
+    bool interleaved = (size_t)picture->chroma_step > bytes; /* 4:2:0 */
+    if (frame->format == AV_PIX_FMT_CUDA && interleaved) {
         /* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
         ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
         shift = (size_t)(rows % 2 * pitch);
@@ -280,7 +301,9 @@ void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
     picture->luma_pitch = (size_t)frame->linesize[0];
     picture->chroma_pitch = (size_t)frame->linesize[1];
     picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
-    picture->chroma = frame->data[1] + shift + top / 2 * picture->chroma_pitch + left / 2 * 2 * bytes;
+    size_t place = (top >> interleaved) * picture->chroma_pitch + (left >> interleaved) * (size_t)picture->chroma_step;
+    picture->chroma[0] = frame->data[1] + shift + place;
+    picture->chroma[1] = interleaved ? picture->chroma[0] + bytes : frame->data[2] + place;
 }
 
 /* --- readback ----------------------------------------------------------------------------------------------------- */
@@ -420,7 +443,7 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
     bool made;
     if ((size_t)g->width * (size_t)g->height * 3 != p->bytes)
         return bl_error_set(e, BL_EFAIL, "a picture of another size than the others");
-    if (format != AV_PIX_FMT_NV12 && format != AV_PIX_FMT_P010LE && format != AV_PIX_FMT_P016LE)
+    if (!bl_nv12_has_format(format))
         return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
     BL_TRY(bl_nv12_describe(&picture, g, format, frame, &origin, e));
     /* A surface is held until it is drawn: otherwise the decoder might decode the next picture into it. */
@@ -430,7 +453,7 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
         return code;
     if (av_frame_ref(p->surface, frame) < 0)
         return bl_error_memory(e);
-    BL_TRY(bl_nv12_prepare(&p->filters, g, frame->chroma_location, &made, e));
+    BL_TRY(bl_nv12_prepare(&p->filters, g, format, frame->chroma_location, &made, e));
     BL_TRY(made ? readback_upload_filters(p, e) : BL_OK);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height) {
         BL_TRY(p->gpu->clear(p->queue, to, p->bytes, e));

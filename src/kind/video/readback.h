@@ -39,6 +39,7 @@ struct bl_filter {
 struct bl_nv12_key {
     int width, height, scaled_width, scaled_height, phase_w, phase_h;
     int64_t resize; /* enum bl_resize */
+    int64_t sub;    /* chroma has half as many rows and columns: 4:2:0, not 4:4:4 */
     double x, y, source_width, source_height;
 };
 
@@ -48,15 +49,20 @@ struct bl_nv12 {
     struct bl_filter across[2], down[2];
 };
 
-/* Makes the filters for pictures of this geometry and chroma location, unless *nv12 already has them; *made tells
- * whether it made them. BL_EFAIL: out of memory. */
-int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *geometry, enum AVChromaLocation location,
-                    bool *made, struct bl_error *e);
+/* The formats of surfaces: NV12, P010LE and P016LE for 4:2:0, YUV444P and YUV444P16LE for 4:4:4. Components of 10 and
+ * 12 bits are the upper bits of 16-bit words. So surfaces of 4:4:4 with 10 or 12 bits are YUV444P16LE, not YUV444P10LE
+ * or YUV444P12LE, and their white of full range is too dark by at most a quarter of a level. */
+bool bl_nv12_has_format(enum AVPixelFormat format);
+
+/* Makes the filters for pictures of this geometry, format and chroma location, unless *nv12 already has them; *made
+ * tells whether it made them. BL_EFAIL: out of memory. */
+int bl_nv12_prepare(struct bl_nv12 *nv12, const struct bl_geometry *geometry, enum AVPixelFormat format,
+                    enum AVChromaLocation location, bool *made, struct bl_error *e);
 void bl_nv12_free(struct bl_nv12 *nv12);
 
-/* Fills in a picture from the frame's tags, except for its surface, tables and rgb pointer. format is the surface's:
- * NV12, P010 or P016. *origin is the byte offset of the scaled picture in the RGB picture. BL_EDATA as
- * bl_colour_make. */
+/* Fills in a picture from the frame's tags, except for its surface, tables and rgb pointer. format is the surface's.
+ * *origin is the byte offset of the scaled picture in the RGB picture. BL_EDATA as bl_colour_make, or the planes of
+ * 4:4:4 are G, B and R, which the processor converts. */
 int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geometry, enum AVPixelFormat format,
                      const AVFrame *frame, ptrdiff_t *origin, struct bl_error *e);
 
