@@ -4,12 +4,13 @@
  *
  * The dynamic linker asks la_symbind64 for each name that is looked up in libcuda.so.1 and libnvcuvid.so.1, also by
  * dlsym, which is how FFmpeg and bload find the driver. It gives a function that calls the driver's and notes the time.
- * What the driver's libraries call of each other is not seen. When the process ends, its lines are appended to the
- * file:
+ * What the driver's libraries call of each other is not seen. A call that calls the program back, as that of the parser
+ * does, has the time of the callback too, but not that of the traced calls which the callback makes: each of these has
+ * its own. When the process ends, its lines are appended to the file:
  *
  *     call   NAME PHASE CALLS SECONDS SYSTEM LONGEST         of all threads; SYSTEM: of the seconds those in the kernel
  *     thread NUMBER NAME PHASE CALLS SECONDS SYSTEM LONGEST  of each, in the order of their first calls
- *     slow   BEGAN NUMBER NAME SECONDS                       each call of a millisecond and more
+ *     slow   BEGAN NUMBER NAME SECONDS                       each call with a millisecond of its own and more
  *     first  SECONDS                                         when a decoder had given a picture for the first time
  *     process SECONDS USER SYSTEM                            since it was loaded
  *
@@ -92,7 +93,10 @@
     X(cuvidMapVideoFrame64,                                                                                            \
       (CUvideodecoder decoder, int picture, unsigned long long *address, unsigned *pitch, CUVIDPROCPARAMS *process),   \
       (decoder, picture, address, pitch, process))                                                                     \
-    X(cuvidUnmapVideoFrame64, (CUvideodecoder decoder, unsigned long long address), (decoder, address))
+    X(cuvidUnmapVideoFrame64, (CUvideodecoder decoder, unsigned long long address), (decoder, address))                \
+    X(cuvidCreateVideoParser, (CUvideoparser * parser, CUVIDPARSERPARAMS * parameters), (parser, parameters))          \
+    X(cuvidParseVideoData, (CUvideoparser parser, CUVIDSOURCEDATAPACKET * packet), (parser, packet))                   \
+    X(cuvidDestroyVideoParser, (CUvideoparser parser), (parser))
 /* clang-format on */
 
 enum call {
@@ -117,9 +121,11 @@ struct slow {
     int thread, call;
 };
 
+/* A call that goes on. */
 struct span {
     enum phase phase;
     int64_t began_ns, system_us;
+    int64_t before_ns, before_system_us; /* the thread's sums of nested calls when it began */
 };
 
 static uintptr_t real[CALLS_ALL]; /* the driver's functions */
@@ -131,6 +137,7 @@ static int64_t loaded_ns;
 static _Atomic int64_t first_ns; /* when the first picture came, or 0 */
 static __thread int thread = -1;
 static __thread bool has_picture;
+static __thread int64_t nested_ns, nested_system_us; /* of the calls that ended within the one that goes on */
 
 static int64_t now_ns(void)
 {
@@ -155,21 +162,28 @@ static struct span span_begin(enum call call)
     if (call == CALL_cuvidCreateDecoder)
         atomic_store(&decoders_asked, true);
     enum phase phase = !atomic_load(&decoders_asked) ? OPEN : has_picture ? REST : FIRST;
-    return (struct span){phase, now_ns(), system_us(RUSAGE_THREAD)};
+    struct span span = {.phase = phase, .before_ns = nested_ns, .before_system_us = nested_system_us};
+    nested_ns = nested_system_us = 0;
+    span.system_us = system_us(RUSAGE_THREAD);
+    span.began_ns = now_ns();
+    return span;
 }
 
 static void span_end(enum call call, const struct span *span)
 {
-    int64_t ns = now_ns() - span->began_ns;
+    int64_t all_ns = now_ns() - span->began_ns, all_system_us = system_us(RUSAGE_THREAD) - span->system_us;
+    int64_t ns = all_ns - nested_ns;
     struct cell *cell = &cells[thread][span->phase][call];
     cell->calls++;
     cell->ns += ns;
-    cell->system_us += system_us(RUSAGE_THREAD) - span->system_us;
+    cell->system_us += all_system_us - nested_system_us;
+    nested_ns = span->before_ns + all_ns;
+    nested_system_us = span->before_system_us + all_system_us;
     cell->longest_ns = ns > cell->longest_ns ? ns : cell->longest_ns;
     if (call == CALL_cuvidMapVideoFrame64 && !has_picture) {
         int64_t none = 0;
         has_picture = true;
-        (void)atomic_compare_exchange_strong(&first_ns, &none, span->began_ns + ns);
+        (void)atomic_compare_exchange_strong(&first_ns, &none, span->began_ns + all_ns);
     }
     int at = ns >= SLOW_NS ? atomic_fetch_add(&slows, 1) : SLOW;
     if (at < SLOW)
