@@ -54,7 +54,7 @@ $(error CUDA=1: there is no nvcc, neither on the PATH nor in $(CUDA_HOME)/bin (C
 endif
 endif
 KERNELS := $(wildcard src/kind/video/*.cu)
-SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,%/nvdec.c %/nvdec_driver.c),$(SOURCES))
+SOURCES := $(filter-out $(if $(filter 1,$(CUDA)),%/nvdec_none.c,$(addprefix %/nvdec,.c _decoder.c _driver.c _hardware.c)),$(SOURCES))
 OBJECTS := $(addsuffix .o,$(basename $(SOURCES:src/%=$(OUT)/%))) $(KERNELS:src/%.cu=$(OUT)/%_host.o) \
 	$(if $(filter 1,$(CUDA)),$(KERNELS:src/%.cu=$(OUT)/%_image.o))
 ARCHIVE := $(OUT)/objects.a
@@ -172,6 +172,7 @@ help:
 	@echo 'make check-trainers  Transformers, Accelerate, Lightning, TRL, JAX, Grain, TensorFlow as released now (8 GB from PyPI; ten minutes)'
 	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
 	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
+	@echo 'make check-gpu-fake  the same without a GPU, on doubles of the driver: all but speed; a minute'
 	@echo 'make laws         the same bytes whatever happens: kills, signals, full disks, failing inputs'
 	@echo 'make fault        make the Nth allocation, write, thread... fail'
 	@echo 'make check-hostile  a thousand spoilt inputs, decoders that crash, hang and allocate, files that refer to others'

@@ -10,18 +10,19 @@ $(OUT)/tests/probe.o: tests/gpu/probe.c $(OUT)/flags
 
 # A driver without a GPU, for the tests of what is above it: tests/gpu/fake.h.
 FAKES := $(if $(filter 1,$(CUDA)),$(OUT)/fake/libcuda.so.1 $(OUT)/fake/libnvcuvid.so.1)
-FAKE_CUDA := $(patsubst tests/gpu/%.c,$(OUT)/fake/%.o,$(filter-out %/fake_cuvid.c %/fake_picture.c,$(wildcard tests/gpu/fake_*.c)))
-FAKE_CUVID := $(OUT)/fake/fake_cuvid.o $(OUT)/fake/fake_picture.o
+FAKE_CUDA := $(patsubst tests/gpu/%.c,$(OUT)/fake/%.o,$(filter-out %/fake_cuvid.c %/fake_parser.c %/fake_picture.c,$(wildcard tests/gpu/fake_*.c)))
+FAKE_CUVID := $(patsubst %,$(OUT)/fake/fake_%.o,cuvid parser picture)
 
 $(OUT)/fake/%.o: tests/gpu/%.c $(OUT)/flags
 	$(call compile,-fvisibility=default)
 
 $(OUT)/fake/libcuda.so.1: $(FAKE_CUDA) $(OUT)/kind/video/nv12_rgb_host.o
 $(OUT)/fake/libnvcuvid.so.1: $(FAKE_CUVID) $(OUT)/fake/libcuda.so.1
+$(OUT)/fake/libnvcuvid.so.1: FAKE_LIBS := -lavcodec -lavutil
 # They stay, and with them what they count, when they are closed.
 $(OUT)/fake/%.so.1:
 	$(call say,LINK)
-	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ -lm
+	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,now -o $@ $^ $(FAKE_LIBS) -lm
 
 # What traces the driver's calls; a sanitizer's runtime is not for what the dynamic linker loads before the program.
 TRACE := $(if $(filter release,$(VARIANT)),$(if $(FAKES),$(OUT)/tests/trace.so))
@@ -30,6 +31,12 @@ $(OUT)/tests/trace.so: tests/gpu/trace.c $(OUT)/flags
 	$(call say,CC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -fPIC -shared $(ALL_LDFLAGS) -o $@ $<
+
+# Decodes with the driver's parser and nothing of ours.
+$(OUT)/tests/parse: tests/gpu/parse.c $(OUT)/flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< -lavformat -lavcodec -lavutil -ldl
 
 # Parts of the tool as programs, for the tests of frames and of text.
 $(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
@@ -84,8 +91,8 @@ check-unit: $(UNIT)
 check-unit-brief: $(UNIT)
 	@UNIT_BRIEF=1 PROGRAMS='$(UNIT)' $(SUITE) $(PREFIXED)unit-brief tests/unit/run
 
-check-cli: all $(FAKES) $(TRACE) $(if $(FAKES),$(OUT)/tests/convert_raw)
-	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake) $(if $(TRACE),GPU_TRACER=$(CURDIR)/$(TRACE)) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
+check-cli: all $(FAKES) $(TRACE) $(if $(FAKES),$(OUT)/tests/convert_raw $(OUT)/tests/parse)
+	@$(if $(FAKES),FAKE_DRIVER=$(CURDIR)/$(OUT)/fake GPU_PARSE=$(CURDIR)/$(OUT)/tests/parse) $(if $(TRACE),GPU_TRACER=$(CURDIR)/$(TRACE)) FILES='$(CLI)' $(SUITE) $(PREFIXED)cli tests/cli/run
 
 # Nobody runs the programs of the benches every day: that they link is looked at here.
 check-library: all bench-programs
@@ -152,6 +159,12 @@ check-gpu: all $(OUT)/tests/probe gpu-clips
 	@PROBE=$(CURDIR)/$(OUT)/tests/probe SUITE_TIMEOUT=3600 $(SUITE) gpu tests/gpu/run
 	@cat build/results/gpu.log
 
+# The same on the driver's doubles, where there is no GPU: all but speed.
+.PHONY: check-gpu-fake
+check-gpu-fake: all $(FAKES) $(if $(FAKES),$(OUT)/tests/probe)
+	@$(if $(FAKES),fixtures/gpu_clips build/gpu/clips test)
+	@FAKE_DRIVER=$(CURDIR)/$(OUT)/fake PROBE=$(CURDIR)/$(OUT)/tests/probe $(SUITE) $(PREFIXED)gpu-fake tests/gpu/run
+
 gpu-kit: all $(OUT)/tests/probe $(OUT)/tests/trace.so build/release/bench/hwdecode gpu-clips
 	@scripts/gpu_kit.sh
 
@@ -205,7 +218,7 @@ asan:
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify. Tasks have the
 # threads of scan and pack.
-THREADED := $(addprefix $(OUT)/tests/test_,background csv direct gpu inflated merge packing pipeline reservation session shard video)
+THREADED := $(addprefix $(OUT)/tests/test_,background csv direct gpu inflated merge packing pipeline reservation shard video)
 THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar text verify view view_pack)
 # Where threads meet: lint looks at who has them. And who gives them work.
 THREADS := src/pool/ src/run/ src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/export.

@@ -13,6 +13,7 @@
 #include "base/meter.h"
 #include "base/option.h"
 #include "kind/env.h"
+#include "kind/gpu_times.h"
 #include "kind/list.h"
 #include "kind/row.h"
 
@@ -345,6 +346,9 @@ struct bl_kind {
     /* Returns whether libraries decode its content on the processor with this config: then decoding can be isolated
      * (kind/isolated). The libraries are in the media module (kind/media/module.h). May be NULL: no library decodes. */
     bool (*decodes)(const void *config);
+
+    /* Adds the times of the GPUs that decode with this config. May be NULL: none does. */
+    void (*gpu_times)(const void *config, struct bl_gpu_times *times);
 
     /* For a kind without `decodes`, some files of which a library of its own decodes: returns whether this file is one.
      * Decoding it can be isolated, and the other files are read in the tool. path NULL: whether the inputs may have

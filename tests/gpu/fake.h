@@ -3,7 +3,8 @@
  *
  * They are harder on their callers than a GPU is. What is put into a stream happens when somebody waits for it, and not
  * before; memory is known by its bounds, its context and its owner; what is used wrongly is refused and noted. What a
- * decoder "decodes" is a pure function of the bytes that it was given (fake_picture.c). The environment:
+ * decoder "decodes" is what FFmpeg's decoder on the processor makes of it, for pictures that the parser found
+ * (fake_parser.c), and for others a pure function of the bytes that it was given (fake_picture.c). The environment:
  *
  *     FAKE_GPUS=2              devices, 1 by default
  *     FAKE_VERSION=11080       of CUDA, 13000 by default
@@ -14,8 +15,8 @@
  *     FAKE_ENGINES=7           of each device, 1 by default
  *     FAKE_COSTS=NAME:US[,...] what a call of that function takes, in microseconds, and nothing else goes on meanwhile;
  *                              "last": what destroying the last decoder takes besides; "picture": what an engine takes
- *                              for one, which is waited for when it is mapped. With costs nothing is drawn, so that
- *                              these are all that takes time
+ *                              for one, which is waited for when it is mapped. With costs nothing is drawn, and the
+ *                              parser decodes little more than headers, so that these are all that takes time
  *     FAKE_REPORT=FILE         what was used, written at the end: lines "NAME TOTAL NOW MOST", "wrong WORDS" and
  *                              "calls NAME NUMBER" */
 #ifndef FAKE_H
@@ -42,6 +43,8 @@
 #define CUDA_ERROR_NOT_SUPPORTED ((CUresult)801)
 
 #define FAKE_GPUS_MAX 8
+
+struct AVFrame;
 
 /* --- calls: fake_call.c ------------------------------------------------------------------------------------------- */
 
@@ -72,8 +75,10 @@ enum fake_count {
     FAKE_COPIES,
     FAKE_LAUNCHES,
     FAKE_DECODERS,
+    FAKE_RECONFIGURED, /* how often */
     FAKE_PICTURES,
     FAKE_MAPS,
+    FAKE_PARSERS,
     FAKE_WRONG,
     FAKE_COUNTS
 };
@@ -135,5 +140,23 @@ void fake_streams_drain(CUcontext context);
  * luma as there are, rounded up to an even number. */
 void fake_picture_draw(uint64_t hash, uint8_t *surface, size_t pitch, int width, int height, int depth);
 uint64_t fake_picture_hash(uint64_t begin, const uint8_t *bytes, size_t count);
+
+/* Fills a surface with a frame of the processor's decoder: YUV 4:2:0 or 4:4:4 of up to 12 bits, planar. What lies
+ * beyond it repeats its edge. Of 4:4:4 each of the three planes has an even number of rows. */
+void fake_picture_copy(const struct AVFrame *frame, uint8_t *surface, size_t pitch, int width, int height);
+
+/* --- parser: fake_parser.c ------------------------------------------------------------------------------------------
+ */
+
+/* A picture that a parser has found. The parser and the decoders' surfaces share it. */
+struct fake_coded;
+
+/* The picture that the thread's decode callback is about; NULL: the thread is in none. */
+struct fake_coded *fake_parser_decoding(void);
+/* One more who has it, and one less. */
+struct fake_coded *fake_coded_keep(struct fake_coded *coded);
+void fake_coded_drop(struct fake_coded *coded);
+/* Its frame; NULL until the parser shows it. */
+const struct AVFrame *fake_coded_frame(const struct fake_coded *coded);
 
 #endif

@@ -26,9 +26,9 @@ static struct calls calls[NAMES];
 static char wrong[WORDS][160];
 static CUresult lost = CUDA_SUCCESS;
 
-static const char *const counter_name[FAKE_COUNTS] = {"contexts", "memory",   "pinned", "streams",
-                                                      "events",   "modules",  "copies", "launches",
-                                                      "decoders", "pictures", "maps",   "wrong"};
+static const char *const counter_name[FAKE_COUNTS] = {"contexts", "memory", "pinned",   "streams",  "events",
+                                                      "modules",  "copies", "launches", "decoders", "reconfigured",
+                                                      "pictures", "maps",   "parsers",  "wrong"};
 
 int64_t fake_option(const char *name, int64_t otherwise)
 {

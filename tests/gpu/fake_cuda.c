@@ -324,15 +324,16 @@ static int64_t reach(CUcontext context, const struct bl_nv12_axis *axis)
     return last - 1;
 }
 
+/* Whether the samples of a plane (luma, U, V) that its axes reach are there. */
 static bool plane_is_there(const struct drawing *d, int plane)
 {
     const struct bl_nv12_rgb *p = &d->picture;
-    int64_t right = reach(d->context, &p->across[plane]), bottom = reach(d->context, &p->down[plane]);
-    size_t sample = (size_t)(1 + p->words) * (size_t)(1 + plane);
-    size_t pitch = plane ? p->chroma_pitch : p->luma_pitch;
-    return right >= 0 && bottom >= 0 && ((size_t)right + 1) * sample <= pitch &&
-           fake_memory_holds(d->context, plane ? p->chroma : p->luma,
-                             (size_t)bottom * pitch + ((size_t)right + 1) * sample);
+    int axis = plane > 0;
+    int64_t right = reach(d->context, &p->across[axis]), bottom = reach(d->context, &p->down[axis]);
+    size_t bytes = (size_t)(1 + p->words), step = plane ? (size_t)p->chroma_step : bytes;
+    size_t pitch = plane ? p->chroma_pitch : p->luma_pitch, row = (size_t)right * step + bytes;
+    return right >= 0 && bottom >= 0 && row <= pitch &&
+           fake_memory_holds(d->context, plane ? p->chroma[plane - 1] : p->luma, (size_t)bottom * pitch + row);
 }
 
 /* Whether all four corners are in one piece of memory. */
@@ -358,7 +359,7 @@ static void clear_registers(void)
 static CUresult draw(void *data)
 {
     const struct drawing *d = data;
-    if (!plane_is_there(d, 0) || !plane_is_there(d, 1))
+    if (!plane_is_there(d, 0) || !plane_is_there(d, 1) || !plane_is_there(d, 2))
         return fake_wrong(CUDA_ERROR_ILLEGAL_ADDRESS, "the kernel reads where nothing is");
     if (!rgb_is_there(d))
         return fake_wrong(CUDA_ERROR_ILLEGAL_ADDRESS, "the kernel writes where nothing is");

@@ -2,6 +2,7 @@
 #include "fake.h"
 
 #include <ffnvcodec/dynlink_nvcuvid.h>
+#include <libavutil/frame.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,24 @@ tcuvidDecodePicture cuvidDecodePicture;
 tcuvidGetDecodeStatus cuvidGetDecodeStatus;
 tcuvidMapVideoFrame64 cuvidMapVideoFrame64;
 tcuvidUnmapVideoFrame64 cuvidUnmapVideoFrame64;
+tcuvidReconfigureDecoder cuvidReconfigureDecoder;
 CUresult fake_refused_video(void);
 
 struct output {
     uint8_t *memory; /* NULL until it is used */
     int picture;     /* that is mapped here, or -1 */
     int64_t map;     /* which it is, of all */
+    bool drawn;      /* the stream has copied it */
 };
 
 struct decoder {
     struct decoder *next;
     CUcontext context;
-    CUVIDDECODECREATEINFO info;
-    size_t pitch, bytes; /* of an output */
+    CUVIDDECODECREATEINFO info; /* with the size that it is configured for */
+    size_t pitch, bytes;        /* of an output */
     int64_t reserved, maps;
     bool decoded[SURFACES];
+    struct fake_coded *coded[SURFACES]; /* what a parser found; NULL: the picture of the hash */
     uint64_t hash[SURFACES];
     int64_t done[SURFACES], last_done; /* when an engine has decoded it; and all so far */
     struct output output[OUTPUTS];
@@ -48,6 +52,8 @@ static bool is_supported(cudaVideoCodec codec, cudaVideoChromaFormat chroma, uns
     bool deep = codec == cudaVideoCodec_HEVC || codec == cudaVideoCodec_VP9;
     bool ten = deep || codec == cudaVideoCodec_AV1;
     bool known = codec <= cudaVideoCodec_AV1 && codec != cudaVideoCodec_H264_SVC && codec != cudaVideoCodec_H264_MVC;
+    if (chroma == cudaVideoChromaFormat_444)
+        return codec == cudaVideoCodec_HEVC && (depth == 8 || depth == 10 || depth == 12);
     return known && chroma == cudaVideoChromaFormat_420 &&
            (depth == 8 || (depth == 10 && ten) || (depth == 12 && deep));
 }
@@ -60,6 +66,9 @@ static void describe(CUVIDDECODECAPS *caps)
     caps->bIsSupported = 1;
     caps->nNumNVDECs = (unsigned char)fake_option("FAKE_ENGINES", 1);
     caps->nOutputFormatMask = 1u << cudaVideoSurfaceFormat_NV12 | (depth > 8) << cudaVideoSurfaceFormat_P016;
+    if (caps->eChromaFormat == cudaVideoChromaFormat_444)
+        caps->nOutputFormatMask = 1u << cudaVideoSurfaceFormat_YUV444 | (depth > 8)
+                                                                            << cudaVideoSurfaceFormat_YUV444_16Bit;
     caps->nMinWidth = 48;
     caps->nMinHeight = 16;
     caps->nMaxWidth = caps->nMaxHeight = 4096;
@@ -88,10 +97,14 @@ static CUresult info_check(const CUVIDDECODECREATEINFO *i)
     if (i->ulWidth < caps.nMinWidth || i->ulWidth > caps.nMaxWidth || i->ulHeight < caps.nMinHeight ||
         i->ulHeight > caps.nMaxHeight || i->ulWidth * i->ulHeight / 256 > caps.nMaxMBCount)
         return fake_wrong(CUDA_ERROR_NOT_SUPPORTED, "a decoder of %lux%lu", i->ulWidth, i->ulHeight);
+    if ((i->ulMaxWidth && (i->ulMaxWidth < i->ulWidth || i->ulMaxWidth > caps.nMaxWidth)) ||
+        (i->ulMaxHeight && (i->ulMaxHeight < i->ulHeight || i->ulMaxHeight > caps.nMaxHeight)) ||
+        i->ulMaxWidth * i->ulMaxHeight / 256 > caps.nMaxMBCount)
+        return fake_wrong(CUDA_ERROR_NOT_SUPPORTED, "a decoder of at most %lux%lu", i->ulMaxWidth, i->ulMaxHeight);
     if (i->ulTargetWidth != i->ulWidth || i->ulTargetHeight != i->ulHeight)
         return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a decoder that scales");
-    if (i->OutputFormat !=
-        (i->bitDepthMinus8 ? (cudaVideoSurfaceFormat)cudaVideoSurfaceFormat_P016 : cudaVideoSurfaceFormat_NV12))
+    unsigned deep = i->bitDepthMinus8 > 0, planar = i->ChromaFormat == cudaVideoChromaFormat_444;
+    if (i->OutputFormat != (planar ? cudaVideoSurfaceFormat_YUV444 : cudaVideoSurfaceFormat_NV12) + deep)
         return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a decoder with outputs of format %d", (int)i->OutputFormat);
     if (i->ulNumDecodeSurfaces < 1 || i->ulNumDecodeSurfaces > SURFACES || i->ulNumOutputSurfaces < 1 ||
         i->ulNumOutputSurfaces > OUTPUTS)
@@ -107,8 +120,12 @@ static struct decoder *decoder_make(CUcontext context, const CUVIDDECODECREATEIN
         abort();
     d->context = context;
     d->info = *info;
-    d->pitch = ((size_t)info->ulWidth * (info->bitDepthMinus8 ? 2 : 1) / 256 + 2) * 256;
-    d->bytes = d->pitch * ((info->ulHeight + 1) / 2 * 3);
+    if (!d->info.ulMaxWidth)
+        d->info.ulMaxWidth = info->ulWidth;
+    if (!d->info.ulMaxHeight)
+        d->info.ulMaxHeight = info->ulHeight;
+    d->pitch = ((size_t)d->info.ulMaxWidth * (info->bitDepthMinus8 ? 2 : 1) / 256 + 2) * 256;
+    d->bytes = d->pitch * ((d->info.ulMaxHeight + 1) / 2 * (info->ChromaFormat == cudaVideoChromaFormat_444 ? 6 : 3));
     d->reserved = (int64_t)(d->bytes * (info->ulNumDecodeSurfaces + info->ulNumOutputSurfaces));
     for (int i = 0; i < OUTPUTS; i++)
         d->output[i].picture = -1;
@@ -136,6 +153,16 @@ CUresult cuvidCreateDecoder(CUvideodecoder *handle, CUVIDDECODECREATEINFO *info)
     fake_count(FAKE_DECODERS, 1);
     *handle = d;
     return fake_end(CUDA_SUCCESS);
+}
+
+/* What was decoded so far is no more. */
+static void forget(struct decoder *d)
+{
+    for (int i = 0; i < SURFACES; i++) {
+        fake_coded_drop(d->coded[i]);
+        d->coded[i] = NULL;
+        d->decoded[i] = false;
+    }
 }
 
 /* The link to it, so that it can be taken out. */
@@ -171,11 +198,41 @@ CUresult cuvidDestroyDecoder(CUvideodecoder handle)
             (void)fake_memory_drop(context, FAKE_UNCOUNTED, d->output[i].memory);
     }
     (void)fake_memory_reserve(d->context, -d->reserved);
+    forget(d);
     free(d);
     fake_count(FAKE_DECODERS, -1);
     if (!decoders)
         fake_sleep(fake_cost("last"));
     return fake_end(CUDA_SUCCESS);
+}
+
+static CUresult reconfigure(struct decoder *d, const CUVIDRECONFIGUREDECODERINFO *i)
+{
+    if (i->ulWidth > d->info.ulMaxWidth || i->ulHeight > d->info.ulMaxHeight)
+        return fake_wrong(CUDA_ERROR_INVALID_VALUE, "%ux%u for a decoder of at most %lux%lu", i->ulWidth, i->ulHeight,
+                          d->info.ulMaxWidth, d->info.ulMaxHeight);
+    if (i->ulNumDecodeSurfaces > d->info.ulNumDecodeSurfaces || i->ulTargetWidth != i->ulWidth ||
+        i->ulTargetHeight != i->ulHeight)
+        return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a decoder reconfigured for %u surfaces, %ux%u",
+                          i->ulNumDecodeSurfaces, i->ulTargetWidth, i->ulTargetHeight);
+    for (int k = 0; k < OUTPUTS; k++) {
+        if (d->output[k].picture >= 0)
+            return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a decoder is reconfigured with picture %d mapped",
+                              d->output[k].picture);
+    }
+    d->info.ulWidth = i->ulWidth;
+    d->info.ulHeight = i->ulHeight;
+    forget(d);
+    fake_count(FAKE_RECONFIGURED, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuvidReconfigureDecoder(CUvideodecoder handle, CUVIDRECONFIGUREDECODERINFO *info)
+{
+    CUcontext context;
+    struct decoder **link;
+    CUresult result = begin("cuvidReconfigureDecoder", handle, &context, &link);
+    return fake_end(result ? result : reconfigure(*link, info));
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
@@ -271,10 +328,11 @@ static CUresult references_check(const struct decoder *d, const CUVIDPICPARAMS *
     }
 }
 
-static bool is_mapped(const struct decoder *d, int picture)
+/* Whether a mapped picture is still to be copied from its surface. */
+static bool is_awaited(const struct decoder *d, int picture)
 {
     for (int i = 0; i < OUTPUTS; i++) {
-        if (d->output[i].picture == picture)
+        if (d->output[i].picture == picture && !d->output[i].drawn)
             return true;
     }
     return false;
@@ -284,8 +342,8 @@ static CUresult picture_check(const struct decoder *d, const CUVIDPICPARAMS *p)
 {
     if (p->CurrPicIdx < 0 || p->CurrPicIdx >= (int)d->info.ulNumDecodeSurfaces)
         return fake_wrong(CUDA_ERROR_INVALID_VALUE, "picture %d of %lu", p->CurrPicIdx, d->info.ulNumDecodeSurfaces);
-    if (is_mapped(d, p->CurrPicIdx))
-        return fake_wrong(CUDA_ERROR_INVALID_VALUE, "picture %d is mapped and decoded anew", p->CurrPicIdx);
+    if (is_awaited(d, p->CurrPicIdx))
+        return fake_wrong(CUDA_ERROR_INVALID_VALUE, "picture %d is decoded anew before it was copied", p->CurrPicIdx);
     if (!p->nNumSlices || !p->pBitstreamData || !p->nBitstreamDataLen || !p->pSliceDataOffsets)
         return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a picture without data");
     for (unsigned i = 0; i < p->nNumSlices; i++) {
@@ -296,6 +354,12 @@ static CUresult picture_check(const struct decoder *d, const CUVIDPICPARAMS *p)
     if (wider <= -16 || wider >= 16)
         return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a picture of %d macroblocks for a decoder of %lu pixels",
                           p->PicWidthInMbs, d->info.ulWidth);
+    int higher = p->FrameHeightInMbs * 16 - (int)d->info.ulHeight;
+    if (fake_parser_decoding() && (higher <= -16 || higher >= 16))
+        return fake_wrong(CUDA_ERROR_INVALID_VALUE, "a picture of %d rows of macroblocks for a decoder of %lu pixels",
+                          p->FrameHeightInMbs, d->info.ulHeight);
+    if (!fake_parser_decoding() && d->info.ChromaFormat != cudaVideoChromaFormat_420)
+        return fake_wrong(CUDA_ERROR_NOT_SUPPORTED, "a picture of 4:4:4 that does not come from the parser");
     return CUDA_SUCCESS;
 }
 
@@ -317,7 +381,7 @@ CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p)
     CUresult result = begin("cuvidDecodePicture", handle, &context, &link);
     if (!result)
         result = picture_check(*link, p);
-    if (!result)
+    if (!result && !fake_parser_decoding())
         result = references_check(*link, p);
     if (result)
         return fake_end(result);
@@ -325,6 +389,8 @@ CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p)
     uint64_t begin = p->second_field ? d->hash[p->CurrPicIdx] : 0;
     d->hash[p->CurrPicIdx] = fake_picture_hash(begin, p->pBitstreamData, p->nBitstreamDataLen);
     d->decoded[p->CurrPicIdx] = true;
+    fake_coded_drop(d->coded[p->CurrPicIdx]);
+    d->coded[p->CurrPicIdx] = fake_coded_keep(fake_parser_decoding());
     if (d->info.CodecType == cudaVideoCodec_AV1 && p->CodecSpecific.av1.decodePicIdx >= 0 &&
         p->CodecSpecific.av1.decodePicIdx < SURFACES)
         d->decoded[p->CodecSpecific.av1.decodePicIdx] = true;
@@ -333,15 +399,23 @@ CUresult cuvidDecodePicture(CUvideodecoder handle, CUVIDPICPARAMS *p)
     return fake_end(CUDA_SUCCESS);
 }
 
+static bool frame_is_damaged(const AVFrame *frame)
+{
+    return frame && (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT);
+}
+
 CUresult cuvidGetDecodeStatus(CUvideodecoder handle, int picture, CUVIDGETDECODESTATUS *status)
 {
     CUcontext context;
     struct decoder **link;
     CUresult result = begin("cuvidGetDecodeStatus", handle, &context, &link);
+    bool decoded = !result && picture >= 0 && picture < SURFACES && (*link)->decoded[picture];
+    const struct fake_coded *coded = decoded ? (*link)->coded[picture] : NULL;
+    const AVFrame *frame = coded ? fake_coded_frame(coded) : NULL;
     if (!result)
-        status->decodeStatus = picture >= 0 && picture < SURFACES && (*link)->decoded[picture]
-                                   ? cuvidDecodeStatus_Success
-                                   : cuvidDecodeStatus_Invalid;
+        status->decodeStatus = !decoded                  ? cuvidDecodeStatus_Invalid
+                               : frame_is_damaged(frame) ? cuvidDecodeStatus_Error_Concealed
+                                                         : cuvidDecodeStatus_Success;
     return fake_end(result);
 }
 
@@ -352,17 +426,23 @@ struct drawing {
     int output;
     int64_t map;
     uint64_t hash;
+    AVFrame *frame; /* or NULL: the picture of the hash */
 };
 
 /* What was given back meanwhile is let be. */
 static CUresult draw(void *data)
 {
-    const struct drawing *drawing = data;
-    const struct decoder *d = drawing->decoder;
-    const struct output *output = &d->output[drawing->output];
-    if (output->picture >= 0 && output->map == drawing->map && fake_draws())
+    struct drawing *drawing = data;
+    struct decoder *d = drawing->decoder;
+    struct output *output = &d->output[drawing->output];
+    bool draws = output->picture >= 0 && output->map == drawing->map && fake_draws();
+    if (draws && drawing->frame)
+        fake_picture_copy(drawing->frame, output->memory, d->pitch, (int)d->info.ulWidth, (int)d->info.ulHeight);
+    else if (draws)
         fake_picture_draw(drawing->hash, output->memory, d->pitch, (int)d->info.ulWidth, (int)d->info.ulHeight,
                           (int)d->info.bitDepthMinus8 + 8);
+    output->drawn |= output->map == drawing->map;
+    av_frame_free(&drawing->frame);
     return CUDA_SUCCESS;
 }
 
@@ -381,14 +461,17 @@ static CUresult map(struct decoder *d, int picture, int number, CUstream handle)
     void *memory = output->memory;
     CUstream stream;
     CUresult result = fake_stream(d->context, handle, &stream);
+    const AVFrame *frame = d->coded[picture] ? fake_coded_frame(d->coded[picture]) : NULL;
+    if (!result && d->coded[picture] && !frame)
+        result = fake_wrong(CUDA_ERROR_INVALID_VALUE, "picture %d is mapped before it is shown", picture);
     if (!result && !memory)
         result = fake_memory_take(d->context, FAKE_UNCOUNTED, d->bytes, &memory);
     if (result)
         return result;
-    *output = (struct output){memory, picture, ++d->maps};
+    *output = (struct output){.memory = memory, .picture = picture, .map = ++d->maps};
     fake_memory_close(memory, false);
     fake_count(FAKE_MAPS, 1);
-    const struct drawing drawing = {d, number, output->map, d->hash[picture]};
+    const struct drawing drawing = {d, number, output->map, d->hash[picture], frame ? av_frame_clone(frame) : NULL};
     return fake_stream_add(stream, draw, &drawing, sizeof drawing);
 }
 
@@ -447,7 +530,6 @@ CUresult fake_refused_video(void)
 
 #define REFUSED(name) extern __typeof__(fake_refused_video) name __attribute__((alias("fake_refused_video")))
 
-REFUSED(cuvidReconfigureDecoder);
 REFUSED(cuvidCtxLockCreate);
 REFUSED(cuvidCtxLockDestroy);
 REFUSED(cuvidCtxLock);
@@ -459,6 +541,3 @@ REFUSED(cuvidSetVideoSourceState);
 REFUSED(cuvidGetVideoSourceState);
 REFUSED(cuvidGetSourceVideoFormat);
 REFUSED(cuvidGetSourceAudioFormat);
-REFUSED(cuvidCreateVideoParser);
-REFUSED(cuvidParseVideoData);
-REFUSED(cuvidDestroyVideoParser);

@@ -277,8 +277,7 @@ static int decode(struct decoding *d, const char *path, int most, double *first)
 {
     struct bl_decode frames;
     double began = now();
-    int rc = bl_decode_open_gpu(&frames, &d->worker->sessions, path, -1, -1, BL_DEMUX_DECODE, &d->env, &d->e),
-        count = 0;
+    int rc = bl_decode_open_gpu(&frames, d->worker, path, -1, -1, BL_DEMUX_DECODE, &d->env, &d->e), count = 0;
     if (rc)
         return rc;
     bool got = true;
@@ -301,10 +300,8 @@ static int sessions(const char *path)
     int frames = 0;
     for (int i = 0; i < 6 && frames >= 0; i++) {
         double first = 0;
-        int64_t reused = d.worker->sessions.reused;
         frames = decode(&d, path, 30, &first);
-        printf("first frame after %6.1f ms, of %d, a %s context\n", first * 1000, frames,
-               d.worker->sessions.reused > reused ? "kept" : "new");
+        printf("first frame after %6.1f ms, of %d, with %s decoder\n", first * 1000, frames, i ? "a kept" : "a new");
     }
     printf("%s sessions%s%s\n", frames > 0 ? "ok" : "not ok", frames > 0 ? "" : ": ", frames > 0 ? "" : d.e.text);
     decoding_end(&d);

@@ -17,7 +17,7 @@ TAGS = {"bt601": (), "bt709-full": ("matrix=bt709", "range=pc"), "bt2020-topleft
 
 
 class Kernel(tool.Tool):
-    @each(f"{size}-{form}" for size in ("160x90", "97x75") for form in ("nv12", "p010le"))
+    @each(f"{size}-{form}" for size in ("160x90", "97x75") for form in ("nv12", "p010le", "yuv444p", "yuv444p16le"))
     def test(self, name):
         size, form = name.split("-")
         width, height = (int(n) for n in size.split("x"))

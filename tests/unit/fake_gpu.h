@@ -1,9 +1,10 @@
 /* A GPU that is none: struct bl_gpu_functions over the processor. Its memory is counted, copies back arrive only when
  * they are waited for, and any call can be made to fail. Its decoders are FFmpeg's own, for streams whose pictures are
- * surfaces already: raw video. */
+ * surfaces already: raw video. What they say beside pixels and times is wrong, as a GPU does not say it. */
 #ifndef FAKE_GPU_H
 #define FAKE_GPU_H
 
+#include "kind/media/compat.h"
 #include "kind/video/geometry.h"
 #include "kind/video/gpu.h"
 #include "unit.h"
@@ -13,11 +14,11 @@
 struct bl_gpu {
     int can_decode;             /* the answer */
     int calls, fail;            /* of all functions that can fail; number fail of them does, from 1; 0: none */
-    int full;                   /* so many of the next decoders find no room on the GPU */
-    int queues, codecs;         /* open */
+    int full;                   /* so many of the next packets find no room on the GPU for a decoder */
+    int queues, streams;        /* open */
+    int idle;                   /* decoders that a stream has left */
     int memory;                 /* pieces taken */
-    int drawn, opened;          /* so far */
-    int decoders;               /* of the hardware's, made so far: one whenever FFmpeg asks for a format */
+    int drawn, begun;           /* so far */
     struct bl_gpu_stream asked; /* what can was asked last */
 };
 
@@ -31,6 +32,7 @@ struct bl_gpu_queue {
     } copy[FAKE_COPIES];
     int copies;
     int set[BL_GPU_EVENTS];
+    AVCodecContext *codec; /* of the stream */
 };
 
 static int fake_fails(struct bl_gpu *gpu, struct bl_error *e)
@@ -150,53 +152,63 @@ static int fake_wait(struct bl_gpu_queue *queue, int mark, struct bl_error *e)
     return BL_OK;
 }
 
-static enum AVPixelFormat fake_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
-{
-    struct bl_gpu *gpu = codec->opaque;
-    gpu->decoders++;
-    while (formats[1] != AV_PIX_FMT_NONE)
-        formats++;
-    return *formats;
-}
-
-/* A decoder that finds no room is one that finds every picture damaged. */
-static int fake_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **codec,
-                           struct bl_error *e)
+static int fake_begin_stream(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, struct bl_error *e)
 {
     int code = fake_fails(queue->gpu, e);
     if (code)
         return code;
     const AVCodec *decoder = avcodec_find_decoder(parameters->codec_id);
-    *codec = avcodec_alloc_context3(decoder);
-    ck_assert_int_ge(avcodec_parameters_to_context(*codec, parameters), 0);
-    (*codec)->thread_count = 1;
-    (*codec)->max_pixels = BL_AREA_MAX;
-    (*codec)->opaque = queue->gpu;
-    (*codec)->get_format = fake_format;
-    if (avcodec_open2(*codec, decoder, NULL) < 0) {
-        avcodec_free_context(codec);
-        return bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
-    }
-    if (queue->gpu->full > 0) {
-        queue->gpu->full--;
-        (*codec)->width = 0;
-    }
-    queue->gpu->codecs++;
-    queue->gpu->opened++;
+    ck_assert_ptr_null(queue->codec);
+    queue->codec = avcodec_alloc_context3(decoder);
+    ck_assert_int_ge(avcodec_parameters_to_context(queue->codec, parameters), 0);
+    queue->codec->thread_count = 1;
+    queue->codec->max_pixels = BL_AREA_MAX;
+    ck_assert_int_ge(avcodec_open2(queue->codec, decoder, NULL), 0);
+    queue->gpu->streams++;
+    queue->gpu->begun++;
     return BL_OK;
 }
 
-static void fake_close_codec(struct bl_gpu_queue *queue, AVCodecContext **codec)
+static void fake_end_stream(struct bl_gpu_queue *queue)
 {
-    queue->gpu->codecs--;
-    avcodec_free_context(codec);
+    queue->gpu->streams--;
+    queue->gpu->idle = 1;
+    avcodec_free_context(&queue->codec);
 }
 
-static int fake_blame(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
+static int fake_send(struct bl_gpu_queue *queue, const AVPacket *packet, int *refused, struct bl_error *e)
 {
-    (void)refused;
-    int code = fake_fails(queue->gpu, e);
-    return code ? code : codec->width == 0 ? BL_GPU_FULL : BL_OK;
+    struct bl_gpu *gpu = queue->gpu;
+    int code = fake_fails(gpu, e);
+    *refused = 0;
+    if (!code && gpu->full > 0) {
+        gpu->full--;
+        return BL_GPU_FULL;
+    }
+    if (!code)
+        *refused = avcodec_send_packet(queue->codec, packet) < 0;
+    return code;
+}
+
+static bool fake_receive(struct bl_gpu_queue *queue, AVFrame *frame, struct bl_gpu_picture *picture)
+{
+    if (avcodec_receive_frame(queue->codec, frame) < 0)
+        return false;
+    *picture = (struct bl_gpu_picture){.pts = frame->best_effort_timestamp,
+                                       .duration = bl_compat_duration(frame),
+                                       .width = frame->width,
+                                       .height = frame->height};
+    frame->color_range = AVCOL_RANGE_UNSPECIFIED;
+    frame->colorspace = AVCOL_SPC_YCGCO;
+    frame->pts = frame->best_effort_timestamp = 77;
+    return true;
+}
+
+static int fake_evict(struct bl_gpu_queue *queue)
+{
+    int idle = queue->gpu->idle;
+    queue->gpu->idle = 0;
+    return idle;
 }
 
 static const struct bl_gpu_functions fake_functions = {
@@ -212,9 +224,11 @@ static const struct bl_gpu_functions fake_functions = {
     .download = fake_download,
     .record = fake_mark,
     .wait = fake_wait,
-    .open_codec = fake_open_codec,
-    .close_codec = fake_close_codec,
-    .diagnose = fake_blame,
+    .begin = fake_begin_stream,
+    .end = fake_end_stream,
+    .send = fake_send,
+    .receive = fake_receive,
+    .evict = fake_evict,
 };
 
 /* A GPU that can do everything and fails nowhere. */
@@ -227,7 +241,7 @@ static void fake_begin(struct bl_gpu *gpu)
 static void fake_end(const struct bl_gpu *gpu)
 {
     ck_assert_int_eq(gpu->queues, 0);
-    ck_assert_int_eq(gpu->codecs, 0);
+    ck_assert_int_eq(gpu->streams, 0);
     ck_assert_int_eq(gpu->memory, 0);
 }
 

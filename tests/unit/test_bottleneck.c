@@ -157,3 +157,21 @@ UNIT_TEST(the_report_has_two_lines_for_a_run_that_took_some_time)
     check_lines(&t, "");
     bl_run_times_free(&t);
 }
+
+UNIT_TEST(the_report_says_what_opening_took_on_gpus)
+{
+    struct bl_run_times t = writing();
+    t.gpu = (struct bl_gpu_times){.devices = 1, .devices_seconds = 0.354};
+    check_lines(&t, "time: 1.0 s scanning, 10.0 s writing\nopened: 1 GPU in 0.35 s\n"
+                    "limit: decoding, 91 % of the time\n");
+    t.gpu.workers = 14;
+    t.gpu.workers_seconds = 1.25;
+    t.gpu.decoders = 1;
+    t.gpu.decoders_seconds = 0.045;
+    t.gpu.reconfigured = 12;
+    t.gpu.reused = 3456;
+    check_lines(&t,
+                "time: 1.0 s scanning, 10.0 s writing\n"
+                "opened: 1 GPU in 0.35 s, 14 workers in 1.25 s, 1 decoder in 0.04 s (12 reconfigured, 3,456 reused)\n"
+                "limit: decoding, 91 % of the time\n");
+}

@@ -418,6 +418,16 @@ static bool composite_decodes(const void *config)
     return primary->kind->decodes(primary->config);
 }
 
+static void composite_gpu_times(const void *config, struct bl_gpu_times *times)
+{
+    const struct bl_composite *composite = config;
+    for (int i = 0; i < composite->parts; i++) {
+        const struct bl_composite_part *part = &composite->part[i];
+        if (part->kind->gpu_times)
+            part->kind->gpu_times(part->config, times);
+    }
+}
+
 /* Appends the identity lines: the primary's as they are, those of companions after "field NAME ", so that two fields of
  * one kind keep their lines apart. */
 static void composite_identify(const void *config, struct bl_buffer *out)
@@ -622,6 +632,7 @@ static void composite_set_tables(struct bl_composite *composite)
     composite->kind = *primary;
     composite->kind.steps_of = composite_steps;
     composite->kind.decodes = primary->decodes ? composite_decodes : NULL;
+    composite->kind.gpu_times = composite_gpu_times;
     /* The owner of the parts' configs checks, prepares and releases them. */
     composite->kind.options = (struct bl_kind_options){.table = primary->options.table, .identify = composite_identify};
     composite->kind.scan = &composite->scan;

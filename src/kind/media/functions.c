@@ -44,6 +44,7 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
     .load_deinterlace = bl_deinterlace_load,
     .open_gpu = bl_video_decoding_open_gpu,
     .close_gpu = bl_video_decoding_close_gpu,
+    .gpu_times = bl_video_decoding_gpu_times,
     .gpu_version = bl_nvdec_version,
     .gpu_open = bl_nvdec_open,
     .gpu_close = bl_nvdec_close,

@@ -69,6 +69,7 @@ struct bl_media {
      * bl_nvdec_open; after an error nothing is open. */
     int (*open_gpu)(struct bl_video_config *config, struct bl_error *e);
     void (*close_gpu)(struct bl_video_config *config);
+    void (*gpu_times)(const struct bl_video_config *config, struct bl_gpu_times *times);
 
     /* kind/video/gpu.h, gpu_pool.h */
     int (*gpu_version)(void);

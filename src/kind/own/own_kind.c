@@ -30,6 +30,12 @@ static bool own_decodes(const void *config)
     return own->inner->decodes(own->inner_config);
 }
 
+static void own_gpu_times(const void *config, struct bl_gpu_times *times)
+{
+    const struct bl_own *own = config;
+    own->inner->gpu_times(own->inner_config, times);
+}
+
 static void own_inner_columns(const void *config, bool manifests, struct bl_buffer *out)
 {
     const struct bl_own *own = config;
@@ -320,6 +326,7 @@ static void own_set_tables(struct bl_own *own, const struct bl_kind_env *env)
     own->kind = *inner;
     own->kind.steps_of = own_steps;
     own->kind.decodes = inner->decodes ? own_decodes : NULL;
+    own->kind.gpu_times = inner->gpu_times ? own_gpu_times : NULL;
     own->kind.options = (struct bl_kind_options){.table = inner->options.table, .identify = own_identify};
     own->kind.scan = &own->scan;
     own->kind.read = &own->read;

@@ -16,7 +16,9 @@
 
 /* --- choice of the decoder ---------------------------------------------------------------------------------------- */
 
-const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
+/* Returns a decoder that can hand its work to a GPU, or NULL: such decoders ask for a pixel format before they decode a
+ * picture, as others may not. */
+static const AVCodec *backend_find_decoder(enum AVCodecID id)
 {
     const AVCodec *codec;
     const AVCodecHWConfig *config;
@@ -33,23 +35,13 @@ const AVCodec *bl_backend_find_decoder(enum AVCodecID id)
     return NULL;
 }
 
-bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out)
-{
-    bool offered = false;
-    *out = (struct bl_gpu_stream){context->codec_id, AV_PIX_FMT_NONE, context->coded_width, context->coded_height};
-    for (; *formats != AV_PIX_FMT_NONE; formats++) {
-        offered |= *formats == AV_PIX_FMT_CUDA;
-        out->format = *formats; /* the last one is the processor's */
-    }
-    return offered;
-}
-
-/* Notes the format as soon as the decoder knows it, and stops the decoder by refusing all formats. */
+/* Notes codec, format and size as soon as the decoder knows them, and stops the decoder by refusing all formats. */
 static enum AVPixelFormat backend_get_format(AVCodecContext *context, const enum AVPixelFormat *formats)
 {
     struct bl_gpu_stream *out = context->opaque;
-    if (!bl_backend_describe(context, formats, out))
-        out->codec = AV_CODEC_ID_NONE;
+    *out = (struct bl_gpu_stream){context->codec_id, AV_PIX_FMT_NONE, context->coded_width, context->coded_height};
+    for (; *formats != AV_PIX_FMT_NONE; formats++)
+        out->format = *formats; /* the last one is the processor's */
     return AV_PIX_FMT_NONE;
 }
 
@@ -64,7 +56,7 @@ int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct b
     if (code)
         return code == BL_EDATA ? BL_OK : code;
     const AVCodecParameters *parameters = d.stream->codecpar;
-    const AVCodec *decoder = bl_backend_find_decoder(parameters->codec_id);
+    const AVCodec *decoder = backend_find_decoder(parameters->codec_id);
     AVCodecContext *context = decoder ? avcodec_alloc_context3(decoder) : NULL;
     if (decoder && !context)
         code = bl_error_memory(e);
@@ -114,7 +106,7 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
     struct bl_gpu_stream s;
     bool can = false;
     BL_TRY(bl_backend_probe(path, bytes, stream, env, &s, e));
-    if (s.codec != AV_CODEC_ID_NONE && bl_backend_supports_format(s.format)) {
+    if (bl_backend_supports_format(s.format)) {
         BL_TRY(config->gpu_functions->can_decode(config->gpu, &s, &can, e));
     }
     *backend = can ? BL_BACKEND_NVDEC : BL_BACKEND_CPU;
@@ -122,11 +114,6 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
         return BL_OK;
     if (s.format == AV_PIX_FMT_NONE)
         return bl_error_set(e, BL_EDATA, "no GPU decodes such a stream: --decoder auto decodes it on the processor");
-    if (s.codec == AV_CODEC_ID_NONE)
-        return bl_error_set(
-            e, BL_EDATA,
-            "FFmpeg cannot decode such a stream on a GPU (%s, %dx%d): --decoder auto decodes it on the processor",
-            av_get_pix_fmt_name(s.format), s.width, s.height);
     if (!s.width) /* only the frames tell the size */
         return bl_error_set(e, BL_EDATA, "the GPU does not decode it (%s, %s): --decoder auto does so on the processor",
                             avcodec_get_name(s.codec), av_get_pix_fmt_name(s.format));
@@ -175,6 +162,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
+    d->codec->apply_cropping = !d->gpu; /* the crop is told by frames, and applied to the GPU's */
     BL_TRY(bl_decoder_guard_open(&d->guard, d->codec, d->demux.env, e));
     code = avcodec_open2(d->codec, decoder, NULL);
     if (code < 0)
@@ -182,27 +170,32 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     return BL_OK;
 }
 
-int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
-                       int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
+int bl_decode_open_gpu(struct bl_decode *d, struct bl_gpu_worker *gpu, const char *path, int64_t bytes, int stream,
+                       enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
-    *d = (struct bl_decode){.sessions = sessions, .mode = mode, .time_end = AV_NOPTS_VALUE, .dts_end = AV_NOPTS_VALUE};
+    *d = (struct bl_decode){
+        .gpu = gpu,
+        .mode = mode,
+        .sequence = -1,
+        .times = {.last_pts = INT64_MIN, .last_dts = INT64_MIN},
+        .time_end = AV_NOPTS_VALUE,
+        .dts_end = AV_NOPTS_VALUE,
+    };
     BL_TRY(bl_demux_open(&d->demux, path, bytes, stream, mode, env, e));
     const AVStream *s = d->demux.stream;
     d->min_bytes = bl_peek_min_bytes(s->codecpar);
     d->packet = av_packet_alloc();
-    int code = d->packet ? BL_OK : bl_error_memory(e);
-    if (!code && !sessions)
+    d->like = gpu ? av_frame_alloc() : NULL;
+    int code = d->packet && !d->like == !gpu ? BL_OK : bl_error_memory(e);
+    if (!code)
         code = decode_open_codec(d, e);
-    else if (!code)
-        code = bl_session_pool_acquire(sessions, s->codecpar, &d->session, e);
+    if (!code && gpu)
+        code = gpu->functions->begin(gpu->queue, s->codecpar, e);
     if (code) {
         bl_decode_close(d);
         return code;
     }
-    if (d->session) {
-        bl_session_ready(d->session, s->time_base, s->avg_frame_rate);
-        d->codec = d->session->codec;
-    }
+    d->on_gpu = gpu != NULL;
     return BL_OK;
 }
 
@@ -212,18 +205,15 @@ int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int str
     return bl_decode_open_gpu(d, NULL, path, bytes, stream, mode, env, e);
 }
 
-/* Returns whether the decoder reported nothing unusual so far, so that a session may go on to another stream. */
-static bool decode_is_clean(const struct bl_decode *d)
-{
-    return !d->errors && !d->truncated && !d->unusual;
-}
-
 void bl_decode_close(struct bl_decode *d)
 {
-    if (d->sessions)
-        bl_session_pool_release(d->sessions, &d->session, decode_is_clean(d));
-    else
-        avcodec_free_context(&d->codec);
+    if (d->on_gpu)
+        d->gpu->functions->end(d->gpu->queue);
+    d->on_gpu = false;
+    for (int i = 0; i < 2; i++)
+        av_packet_free(&d->key[i]);
+    av_frame_free(&d->like);
+    avcodec_free_context(&d->codec);
     bl_deinterlace_close(d->deinterlace);
     d->deinterlace = NULL;
     bl_decoder_guard_close(&d->guard);
@@ -232,17 +222,29 @@ void bl_decode_close(struct bl_decode *d)
     bl_demux_close(&d->demux);
 }
 
-/* Counts an error of the decoder. It is an error of the function only if the GPU is the cause. */
-static int decode_add_error(struct bl_decode *d, int libav_code, struct bl_error *e)
+/* Sends the current packet to the GPU's decoder. The last packet at which decoding can begin is kept with the one
+ * behind it, which may be its second field: see decode_describe. */
+static int decode_send_gpu(struct bl_decode *d, bool got, struct bl_error *e)
 {
-    d->errors++;
-    if (!d->sessions)
-        return BL_OK;
-    int code = d->sessions->gpu->diagnose(d->sessions->queue, d->codec, libav_code == AVERROR_EXTERNAL, e);
+    int refused = 0, code = BL_OK;
+    if (got && (d->packet->flags & AV_PKT_FLAG_KEY || !d->key[0] || !d->key[1])) {
+        bool second = d->key[0] && !(d->packet->flags & AV_PKT_FLAG_KEY);
+        for (int i = second; i < 2; i++)
+            av_packet_free(&d->key[i]);
+        d->key[second] = av_packet_clone(d->packet);
+        code = d->key[second] ? BL_OK : bl_error_memory(e);
+        if (!code)
+            d->key[second]->flags &= ~AV_PKT_FLAG_DISCARD; /* its picture counts, whether it is shown or not */
+    }
+    if (got)
+        d->times.dts[d->times.packets++ % BL_DECODE_DTS] = d->packet->dts;
+    if (!code)
+        code = d->gpu->functions->send(d->gpu->queue, got ? d->packet : NULL, &refused, e);
+    av_packet_unref(d->packet);
+    d->errors += refused;
     d->gpu_full = code == BL_GPU_FULL;
     if (d->gpu_full)
-        return bl_error_set(e, BL_EFAIL,
-                            "the GPU stopped decoding, most likely because its memory is not enough: use a smaller -j");
+        return bl_error_set(e, BL_EFAIL, "the GPU's memory is not enough for another decoder: use a smaller -j");
     return code;
 }
 
@@ -257,8 +259,8 @@ static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
     int code;
     if (got && d->packet->size < d->min_bytes)
         code = AVERROR_INVALIDDATA;
-    else if (d->session)
-        code = bl_session_send(d->session, got ? d->packet : NULL, decode_is_clean(d), &d->draining);
+    else if (d->gpu)
+        return decode_send_gpu(d, got, e);
     else
         code = avcodec_send_packet(d->codec, got ? d->packet : NULL);
     if (code == AVERROR(EINVAL) || code == AVERROR_INVALIDDATA || code == AVERROR(ERANGE))
@@ -266,7 +268,8 @@ static int decode_send(struct bl_decode *d, bool got, struct bl_error *e)
     av_packet_unref(d->packet);
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
-    return code < 0 && code != AVERROR_EOF ? decode_add_error(d, code, e) : BL_OK;
+    d->errors += code < 0 && code != AVERROR_EOF;
+    return BL_OK;
 }
 
 /* Removes discontinuities from the packet's times, in containers whose clock may be reset: the packet then begins where
@@ -340,11 +343,13 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_poi
     *found = false;
     if (d->deinterlace)
         bl_deinterlace_reset(d->deinterlace);
-    if (d->opening) {
+    if (d->gpu) {
+        d->entered = true; /* the access point is the first packet that the GPU gets */
+    } else if (d->opening) {
         /* A new decoder gets the first packet of the stream. */
         avcodec_free_context(&d->codec);
         bl_decoder_guard_close(&d->guard);
-        d->at_end = d->draining = d->unusual = d->truncated = false;
+        d->at_end = d->draining = d->truncated = false;
         d->time_end = d->dts_end = AV_NOPTS_VALUE;
         d->shift = d->errors = 0;
         d->demux.end_error = 0;
@@ -356,13 +361,12 @@ int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_poi
     } else {
         BL_TRY(decode_feed(d, e));
     }
-    if (d->codec->codec_id == AV_CODEC_ID_HEVC) {
+    if (d->codec->codec_id == AV_CODEC_ID_HEVC && !d->gpu) {
         /* Pictures of H.265 have numbers, which begin anew only at an instant refresh: so the pictures so far must end
          * here. From now on damaged pictures are errors: FFmpeg's decoder does not mark them, and leaves the previous
          * content of the memory in parts of them. */
         avcodec_flush_buffers(d->codec);
-        if (!d->session)
-            d->codec->err_recognition |= AV_EF_EXPLODE;
+        d->codec->err_recognition |= AV_EF_EXPLODE;
     }
     int code = bl_demux_seek(&d->demux, access_point->position, access_point->time, d->packet, found, e);
     if (!code && *found)
@@ -392,6 +396,100 @@ static int frame_add_light(const struct bl_decode *d, AVFrame *frame, struct bl_
     return BL_OK;
 }
 
+/* Decodes the first picture of the sequence on the processor into d->like, for the properties that a GPU's decoder does
+ * not tell: the place of chroma, the pixels' aspect, side data, and the crop and the colours in FFmpeg's terms. */
+static int decode_describe(struct bl_decode *d, struct bl_error *e)
+{
+    int code = AVERROR(EAGAIN);
+    av_frame_unref(d->like);
+    for (int packets = 1; packets <= 2 && code < 0 && d->key[packets - 1]; packets++) {
+        avcodec_flush_buffers(d->codec);
+        code = 0;
+        for (int i = 0; i < packets && code >= 0; i++)
+            code = avcodec_send_packet(d->codec, d->key[i]);
+        if (code >= 0)
+            code = avcodec_send_packet(d->codec, NULL);
+        if (code >= 0)
+            code = avcodec_receive_frame(d->codec, d->like);
+        BL_TRY(bl_decoder_guard_check(&d->guard, e));
+        if (bl_demux_is_memory(code))
+            return bl_error_memory(e);
+    }
+    if (code < 0)
+        return bl_error_set(e, BL_EDATA,
+                            "damaged: the processor cannot decode its first picture, which has the "
+                            "colours of those that the GPU decodes");
+    return BL_OK;
+}
+
+/* Returns the best effort timestamp of a GPU's next frame, by libavcodec's algorithm. `delay` packets behind that of
+ * the frame bring it out of libavcodec's decoder. */
+static int64_t times_guess(struct bl_decode_times *t, int64_t pts, int delay)
+{
+    int64_t number = t->frames++ + delay;
+    bool known = number < t->packets && number + BL_DECODE_DTS >= t->packets;
+    int64_t dts = known ? t->dts[number % BL_DECODE_DTS] : AV_NOPTS_VALUE;
+    if (dts != AV_NOPTS_VALUE) {
+        t->faulty_dts += dts <= t->last_dts;
+        t->last_dts = dts;
+    } else if (pts != AV_NOPTS_VALUE) {
+        t->last_dts = pts;
+    }
+    if (pts != AV_NOPTS_VALUE) {
+        t->faulty_pts += pts <= t->last_pts;
+        t->last_pts = pts;
+    } else if (dts != AV_NOPTS_VALUE) {
+        t->last_pts = dts;
+    }
+    bool by_pts = (t->faulty_pts <= t->faulty_dts || dts == AV_NOPTS_VALUE) && pts != AV_NOPTS_VALUE;
+    return by_pts ? pts : dts;
+}
+
+/* Sets the properties of a GPU's frame to those of its sequence and its own times. */
+static int frame_describe(struct bl_decode *d, AVFrame *frame, const struct bl_gpu_picture *picture, struct bl_error *e)
+{
+    AVFrame *like = d->like;
+    if (d->sequence != picture->sequence) {
+        BL_TRY(decode_describe(d, e));
+        d->sequence = picture->sequence;
+    }
+    if (av_frame_copy_props(frame, like) < 0)
+        return bl_error_memory(e);
+    /* The coded size of the driver's parser may be rounded up. Where the processor's picture is another one, since no
+     * keyframe began the sequence, the driver's parser knows the size. */
+    int width = like->width, height = like->height;
+    if (width <= frame->width && frame->width - width < 64 && height <= frame->height && frame->height - height < 64) {
+        frame->width = width - (int)(like->crop_left + like->crop_right);
+        frame->height = height - (int)(like->crop_top + like->crop_bottom);
+    } else {
+        frame->crop_left = (size_t)picture->left;
+        frame->crop_top = (size_t)picture->top;
+        frame->width = picture->width;
+        frame->height = picture->height;
+    }
+    frame->crop_right = frame->crop_bottom = 0;
+    frame->pts = picture->pts;
+    frame->best_effort_timestamp = times_guess(&d->times, picture->pts, d->codec->has_b_frames);
+    bl_compat_set_duration(frame, picture->duration);
+    frame->flags &= ~(AV_FRAME_FLAG_CORRUPT | AV_FRAME_FLAG_DISCARD);
+    frame->flags |= picture->discard ? AV_FRAME_FLAG_DISCARD : 0;
+    frame->decode_error_flags = picture->concealed ? FF_DECODE_ERROR_INVALID_BITSTREAM : 0;
+    return BL_OK;
+}
+
+/* Takes the next frame from the decoder. *received has libavcodec's codes: AVERROR(EAGAIN) if it needs a packet. */
+static int decode_receive(struct bl_decode *d, AVFrame *frame, int *received, struct bl_error *e)
+{
+    if (!d->gpu) {
+        *received = avcodec_receive_frame(d->codec, frame);
+        return bl_decoder_guard_check(&d->guard, e);
+    }
+    struct bl_gpu_picture picture;
+    av_frame_unref(frame);
+    *received = d->gpu->functions->receive(d->gpu->queue, frame, &picture) ? 0 : AVERROR(EAGAIN);
+    return *received ? BL_OK : frame_describe(d, frame, &picture, e);
+}
+
 /* Decodes the next frame, as it is in the stream. */
 static int decode_frame(struct bl_decode *d, AVFrame *frame, bool *got, struct bl_error *e)
 {
@@ -399,13 +497,11 @@ static int decode_frame(struct bl_decode *d, AVFrame *frame, bool *got, struct b
     for (;;) {
         if (bl_cancelled(d->demux.file.cancel))
             return bl_error_set(e, BL_ECANCEL, "cancelled");
-        int received = avcodec_receive_frame(d->codec, frame), code = bl_decoder_guard_check(&d->guard, e);
+        int received, code = decode_receive(d, frame, &received, e);
         if (code)
             return code;
         if (received == 0)
             bl_cancel_beat(d->demux.file.cancel);
-        if (received == 0 && d->session)
-            bl_session_guess_time(d->session, frame);
         *got = received == 0 && !(frame->flags & AV_FRAME_FLAG_DISCARD);
         if (*got)
             break;
@@ -413,9 +509,8 @@ static int decode_frame(struct bl_decode *d, AVFrame *frame, bool *got, struct b
             return BL_OK;
         if (bl_demux_is_memory(received))
             return bl_error_memory(e);
-        if (received < 0 && received != AVERROR(EAGAIN))
-            code = decode_add_error(d, received, e);
-        if (!code && received < 0 && !d->draining)
+        d->errors += received < 0 && received != AVERROR(EAGAIN);
+        if (received < 0 && !d->draining)
             code = decode_feed(d, e);
         if (code)
             return code;
@@ -423,12 +518,6 @@ static int decode_frame(struct bl_decode *d, AVFrame *frame, bool *got, struct b
     if (frame->best_effort_timestamp == AV_NOPTS_VALUE)
         frame->best_effort_timestamp = d->time_end;
     d->time_end = bl_decode_time_end(d, frame);
-    d->unusual = d->unusual || bl_compat_is_interlaced(frame) || bl_decode_is_damaged(frame);
-    /* FFmpeg crops surfaces only at the right and the bottom; their readers start at crop_left and crop_top. */
-    if (frame->hw_frames_ctx) {
-        frame->width -= (int)frame->crop_left;
-        frame->height -= (int)frame->crop_top;
-    }
     return frame_add_light(d, frame, e);
 }
 

@@ -30,9 +30,8 @@
 enum bl_backend { BL_BACKEND_CPU, BL_BACKEND_NVDEC };
 
 /* Finds the properties that decide whether a GPU can decode the stream: feeds packets to a decoder until the decoder
- * knows the pixel format, and stops it before it decodes a picture. out->codec is AV_CODEC_ID_NONE if FFmpeg cannot
- * decode such a stream on a GPU; out->format is AV_PIX_FMT_NONE if there is no decoder, or if the first packets do not
- * determine the format. Errors: BL_EFAIL, BL_ECANCEL. */
+ * knows the pixel format, and stops it before it decodes a picture. out->format is AV_PIX_FMT_NONE if no GPU decodes
+ * the codec, or if the first packets do not determine the format. Errors: BL_EFAIL, BL_ECANCEL. */
 int bl_backend_probe(const char *path, int64_t bytes, int stream, const struct bl_kind_env *env,
                      struct bl_gpu_stream *out, struct bl_error *e);
 
@@ -45,17 +44,9 @@ int bl_backend_choose(const struct bl_video_config *config, const struct bl_kind
 int bl_backend_from_row(const struct bl_video_config *config, const struct bl_row *row, enum bl_backend *backend,
                         struct bl_error *e);
 
-/* Describes the stream from the arguments of AVCodecContext.get_format, and returns whether FFmpeg offers to decode it
- * on a GPU. */
-bool bl_backend_describe(const AVCodecContext *context, const enum AVPixelFormat *formats, struct bl_gpu_stream *out);
-
 /* Returns whether NVDEC has surfaces for this format, which nv12_rgb.h can draw: YUV 4:2:0 or 4:4:4 of 8, 10 or 12
  * bits. Planes of R, G and B are left to the processor. */
 bool bl_backend_supports_format(enum AVPixelFormat format);
-
-/* Returns FFmpeg's decoder that decodes the codec on a GPU, or NULL. It may be another one than FFmpeg's default:
- * for AV1 FFmpeg often prefers libdav1d, which uses no GPU. */
-const AVCodec *bl_backend_find_decoder(enum AVCodecID codec);
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
@@ -63,13 +54,28 @@ const AVCodec *bl_backend_find_decoder(enum AVCodecID codec);
  * processor decodes on one thread, so that a damaged stream gives the same frames every time. The frames of a GPU are
  * surfaces in its memory. */
 
+/* Gives the frames of a GPU the times that libavcodec's best effort gives: the pts, or, where more pts than dts are out
+ * of order, or a packet has no pts, the dts of the packet that brings the frame out of the decoder. */
+#define BL_DECODE_DTS 64
+
+struct bl_decode_times {
+    int64_t dts[BL_DECODE_DTS];     /* of the last packets; packet n is in n % BL_DECODE_DTS */
+    int64_t packets, frames;        /* sent and received so far */
+    int64_t last_pts, last_dts;     /* of frames; INT64_MIN: none yet */
+    int64_t faulty_pts, faulty_dts; /* how many were not later than the one before */
+};
+
 struct bl_decode {
     struct bl_demux demux;
     enum bl_demux_mode mode;
-    struct bl_session_pool *sessions; /* lends the codec context; NULL: this struct owns it */
-    struct bl_session *session;       /* the session that the pool has lent, or NULL */
-    AVCodecContext *codec;
-    struct bl_decoder_guard guard; /* limits the memory of a codec context that this struct owns */
+    struct bl_gpu_worker *gpu; /* decodes; NULL: the processor does */
+    bool on_gpu;               /* the GPU has begun the stream */
+    AVCodecContext *codec;     /* the processor's decoder, which for a GPU decodes the first picture of a sequence */
+    struct bl_decoder_guard guard; /* limits the codec's memory */
+    AVPacket *key[2];             /* the last packet sent to a GPU at which decoding can begin, and the one behind it */
+    AVFrame *like;                /* for a GPU: the properties of the sequence's pictures; no pixels */
+    int sequence;                 /* of like, or -1 */
+    struct bl_decode_times times; /* of a GPU's frames */
     AVPacket *packet;
     AVPacket *opening;                  /* a reference to the first packet of the stream, or NULL before it is read */
     const struct bl_needed *needed;     /* the packets to decode; NULL: all of them */
@@ -77,7 +83,6 @@ struct bl_decode {
     bool no_entry;                      /* decoding can begin at no packet, so it began at the first one */
     bool at_end;                        /* there are no more packets to send */
     bool draining;                      /* the decoder has got the end, and outputs the frames that it still holds */
-    bool unusual;                       /* a frame was damaged or interlaced */
     struct bl_deinterlace *deinterlace; /* filters the frames, see bl_decode_deinterlace; or NULL; owned */
     int64_t time_end;                   /* when the previous frame ends, in ticks, or AV_NOPTS_VALUE */
     int64_t dts_end;                    /* when the previous packet ends, in ticks, or AV_NOPTS_VALUE */
@@ -93,17 +98,17 @@ struct bl_decode {
 int bl_decode_open(struct bl_decode *d, const char *path, int64_t bytes, int stream, enum bl_demux_mode mode,
                    const struct bl_kind_env *env, struct bl_error *e);
 
-/* Opens a file for decoding on a GPU, with a codec context that the pool lends until bl_decode_close. With sessions
- * NULL it is bl_decode_open. */
-int bl_decode_open_gpu(struct bl_decode *d, struct bl_session_pool *sessions, const char *path, int64_t bytes,
-                       int stream, enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e);
+/* Opens a file for decoding by a GPU worker, which decodes no other file until bl_decode_close. All frames must be
+ * released before that. With gpu NULL it is bl_decode_open. */
+int bl_decode_open_gpu(struct bl_decode *d, struct bl_gpu_worker *gpu, const char *path, int64_t bytes, int stream,
+                       enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e);
 void bl_decode_close(struct bl_decode *d);
 
-/* Continues decoding at a random access point, on the processor only. The decoder state is reset, and the decoder first
- * gets the first packet of the stream: decoders read there which encoder made the stream, and work around its bugs.
- * So the next frames may be that packet's frame, and leading pictures of the random access point; the caller skips
- * frames that are shown before restart->time. *found is false if seeking did not reach the expected packet; d can then
- * only be closed. */
+/* Continues decoding at a random access point; a GPU can do so only before its first frame. The decoder state is reset,
+ * and a decoder on the processor first gets the first packet of the stream: decoders read there which encoder made the
+ * stream, and work around its bugs. So the next frames may be that packet's frame, and leading pictures of the random
+ * access point; the caller skips frames that are shown before restart->time. *found is false if seeking did not reach
+ * the expected packet; d can then only be closed. */
 int bl_decode_seek(struct bl_decode *d, const struct bl_access_point *access_point, bool *found, struct bl_error *e);
 
 /* Deinterlaces the frames from now on, unless the mode is off or they are deinterlaced already. Call it before the

@@ -1,7 +1,7 @@
-/* Implements gpu.h with CUDA and FFmpeg's cuda hwaccel.
+/* Implements gpu.h with CUDA and NVDEC.
  *
- * A queue is a CUDA stream. FFmpeg uses it, too, so that its copies from decoded pictures to surfaces are queued before
- * the drawings that read these. All queues of a GPU share its primary context, which FFmpeg creates. We use the driver
+ * A queue is a CUDA stream with a decoder (nvdec_decoder.h), whose copies from decoded pictures to surfaces are put
+ * into the stream before the drawings that read these. All queues of a GPU share its primary context. We use the driver
  * API, and not the runtime: that would be loaded on every start of the tool, and needs a driver of its own age. */
 #include "kind/video/gpu.h"
 
@@ -9,14 +9,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/process.h"
+#include "kind/video/nvdec_decoder.h"
 #include "kind/video/nvdec_driver.h"
-
-#include <libavutil/hwcontext.h>
-#include <libavutil/hwcontext_cuda.h>
-#include <libavutil/pixdesc.h>
-
-#include "kind/video/decode.h"
-#include "kind/video/geometry.h"
 #include "kind/video/options.h"
 
 struct bl_gpu {
@@ -25,6 +20,8 @@ struct bl_gpu {
     struct bl_caps *caps[BL_GPUS_MAX];
     int devices;
     atomic_int turn; /* of the next queue */
+    double opened;   /* seconds of opening */
+    struct bl_decoder_counts counts;
 };
 
 /* A CUDA stream on one GPU, with its events. */
@@ -33,13 +30,7 @@ struct bl_gpu_queue {
     const struct bl_device *device;
     CUstream stream;
     CUevent event[BL_GPU_EVENTS];
-    AVBufferRef *buffer; /* FFmpeg's, with the stream */
-};
-
-/* The opaque of a codec context: the stream for which FFmpeg last requested surfaces, and our answer. */
-struct surfaces {
-    struct bl_gpu_stream stream; /* when FFmpeg last asked for surfaces */
-    bool refused;                /* FFmpeg could not create a decoder for it */
+    struct bl_nvdec_decoder *decoder;
 };
 
 /* --- GPUs --------------------------------------------------------------------------------------------------------- */
@@ -48,6 +39,7 @@ int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
 {
     struct bl_gpu_list list;
     int present;
+    double begun = bl_seconds_now();
     *out = NULL;
     BL_TRY(bl_gpu_list_parse(&list, which, e));
     struct bl_gpu *gpu = calloc(1, sizeof *gpu);
@@ -58,6 +50,7 @@ int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
         free(gpu);
         return code;
     }
+    gpu->driver.counts = &gpu->counts;
     int wanted = list.count ? list.count : present < BL_GPUS_MAX ? present : BL_GPUS_MAX;
     for (int i = 0; i < wanted && !code; i++) {
         int number = list.count ? list.number[i] : i;
@@ -70,6 +63,7 @@ int bl_nvdec_open(struct bl_gpu **out, const char *which, struct bl_error *e)
         if (!code)
             code = bl_caps_open(&gpu->caps[i], e);
     }
+    gpu->opened = bl_seconds_now() - begun;
     if (code)
         bl_nvdec_close(gpu);
     else
@@ -87,6 +81,16 @@ void bl_nvdec_close(struct bl_gpu *gpu)
     }
     bl_driver_close(&gpu->driver);
     free(gpu);
+}
+
+void bl_nvdec_add_times(const struct bl_gpu *gpu, struct bl_gpu_times *times)
+{
+    times->devices += gpu->devices;
+    times->devices_seconds += gpu->opened;
+    times->decoders += gpu->counts.made;
+    times->decoders_seconds += (double)gpu->counts.microseconds / 1e6;
+    times->reconfigured += gpu->counts.reconfigured;
+    times->reused += gpu->counts.reused;
 }
 
 int bl_nvdec_version(void)
@@ -140,7 +144,7 @@ static CUdeviceptr device_address(const void *memory)
 static void queue_close(struct bl_gpu_queue *queue)
 {
     struct bl_error none = {0};
-    av_buffer_unref(&queue->buffer);
+    bl_nvdec_decoder_close(queue->decoder);
     if (!bl_device_enter(queue->device, &none)) {
         for (int i = 0; i < BL_GPU_EVENTS; i++) {
             if (queue->event[i])
@@ -153,14 +157,15 @@ static void queue_close(struct bl_gpu_queue *queue)
     free(queue);
 }
 
-/* Opens a queue on the next GPU in turn: a stream with its events, and a context of FFmpeg with that stream. */
+/* Opens a queue on the next GPU in turn: a stream with its events and its decoder. */
 static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_error *e)
 {
     struct bl_gpu_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return bl_error_memory(e);
     queue->gpu = gpu;
-    queue->device = &gpu->device[(unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices];
+    unsigned number = (unsigned)atomic_fetch_add(&gpu->turn, 1) % (unsigned)gpu->devices;
+    queue->device = &gpu->device[number];
     int code = bl_device_enter(queue->device, e);
     if (code)
         goto out;
@@ -168,19 +173,8 @@ static int queue_open(struct bl_gpu *gpu, struct bl_gpu_queue **out, struct bl_e
     for (int i = 0; i < BL_GPU_EVENTS && result == CUDA_SUCCESS; i++)
         result = queue_cuda(queue)->cuEventCreate(&queue->event[i], CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
     code = bl_device_leave(queue->device, "create a stream", result, e);
-    if (code)
-        goto out;
-    queue->buffer = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA);
-    if (!queue->buffer) {
-        code = bl_error_memory(e);
-        goto out;
-    }
-    AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)queue->buffer->data)->hwctx;
-    own->cuda_ctx = queue->device->context;
-    own->stream = queue->stream;
-    if (av_hwdevice_ctx_init(queue->buffer) < 0)
-        code = bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it",
-                            queue->device->number);
+    if (!code)
+        code = bl_nvdec_decoder_open(&queue->decoder, queue->device, gpu->caps[number], queue->stream, e);
 out:
     if (code)
         queue_close(queue);
@@ -259,78 +253,29 @@ static int queue_wait(struct bl_gpu_queue *queue, int number, struct bl_error *e
 
 /* --- decoders ----------------------------------------------------------------------------------------------------- */
 
-/* Accepts surfaces of the formats that the kernel can draw. FFmpeg asks again, without offering surfaces, if it could
- * not create a hardware decoder. */
-static enum AVPixelFormat codec_get_format(AVCodecContext *codec, const enum AVPixelFormat *formats)
+static int queue_begin(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, struct bl_error *e)
 {
-    struct surfaces *surfaces = codec->opaque;
-    bool offered = bl_backend_describe(codec, formats, &surfaces->stream);
-    surfaces->refused = !offered || !bl_backend_supports_format(surfaces->stream.format);
-    return surfaces->refused ? AV_PIX_FMT_NONE : AV_PIX_FMT_CUDA;
+    return bl_nvdec_decoder_begin(queue->decoder, parameters, e);
 }
 
-static void queue_close_codec(struct bl_gpu_queue *queue, AVCodecContext **codec)
+static void queue_end(struct bl_gpu_queue *queue)
 {
-    (void)queue;
-    if (*codec)
-        av_freep(&(*codec)->opaque);
-    avcodec_free_context(codec);
+    bl_nvdec_decoder_end(queue->decoder);
 }
 
-/* Opens a decoder that outputs surfaces; see struct bl_gpu_functions. */
-static int queue_open_codec(struct bl_gpu_queue *queue, const AVCodecParameters *parameters, AVCodecContext **out,
-                            struct bl_error *e)
+static int queue_send(struct bl_gpu_queue *queue, const AVPacket *packet, int *refused, struct bl_error *e)
 {
-    const AVCodec *decoder = bl_backend_find_decoder(parameters->codec_id);
-    if (!decoder)
-        return bl_error_set(e, BL_EDATA, "no decoder of %s hands it to a GPU", avcodec_get_name(parameters->codec_id));
-    AVCodecContext *codec = avcodec_alloc_context3(decoder);
-    if (!codec)
-        return bl_error_memory(e);
-    codec->opaque = av_mallocz(sizeof(struct surfaces));
-    codec->hw_device_ctx = av_buffer_ref(queue->buffer);
-    codec->thread_count = 1;
-    codec->extra_hw_frames = 4; /* surfaces that we hold at once, beyond those that the decoder needs */
-    codec->max_pixels = BL_AREA_MAX;
-    codec->get_format = codec_get_format;
-    int code = BL_OK;
-    if (!codec->opaque || !codec->hw_device_ctx)
-        code = bl_error_memory(e);
-    else if (avcodec_parameters_to_context(codec, parameters) < 0)
-        code = bl_error_set(e, BL_EDATA, "damaged: the stream's header cannot be used");
-    else if (avcodec_open2(codec, decoder, NULL) < 0)
-        code = bl_error_set(e, BL_EDATA, "the decoder cannot be opened");
-    if (code)
-        queue_close_codec(queue, &codec);
-    else
-        *out = codec;
-    return code;
+    return bl_nvdec_decoder_send(queue->decoder, packet, refused, e);
 }
 
-/* Finds the cause of a decoder error; see struct bl_gpu_functions. */
-static int queue_diagnose(struct bl_gpu_queue *queue, const AVCodecContext *codec, bool refused, struct bl_error *e)
+static bool queue_receive(struct bl_gpu_queue *queue, AVFrame *frame, struct bl_gpu_picture *picture)
 {
-    const struct surfaces *surfaces = codec->opaque;
-    const struct bl_gpu_stream *s = &surfaces->stream;
-    /* An operation that was queued before may have failed. */
-    BL_TRY(bl_device_enter(queue->device, e));
-    CUresult result = queue_cuda(queue)->cuStreamQuery(queue->stream);
-    BL_TRY(bl_device_leave(queue->device, "decode", result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result, e));
-    if (!surfaces->refused && !refused)
-        return BL_OK;
-    if (!surfaces->refused) {
-        /* FFmpeg does not report why the driver refused a picture. If 64 MiB are left, the content is to blame. */
-        void *spare = NULL;
-        int code = queue_alloc(queue, BL_GPU_OWN, (size_t)64 << 20, &spare, e);
-        queue_free(queue, BL_GPU_OWN, spare);
-        return code;
-    }
-    bool can = false;
-    BL_TRY(nvdec_can_decode(queue->gpu, s, &can, e));
-    if (can) /* in general, so that its memory must be full now */
-        return BL_GPU_FULL;
-    return bl_error_set(e, BL_EDATA, "the GPU does not decode it from some frame on (%s, %dx%d)",
-                        av_get_pix_fmt_name(s->format), s->width, s->height);
+    return bl_nvdec_decoder_receive(queue->decoder, frame, picture);
+}
+
+static int queue_evict(struct bl_gpu_queue *queue)
+{
+    return bl_nvdec_decoder_evict(queue->decoder);
 }
 
 const struct bl_gpu_functions bl_nvdec_functions = {
@@ -346,7 +291,9 @@ const struct bl_gpu_functions bl_nvdec_functions = {
     .download = queue_download,
     .record = queue_record,
     .wait = queue_wait,
-    .open_codec = queue_open_codec,
-    .close_codec = queue_close_codec,
-    .diagnose = queue_diagnose,
+    .begin = queue_begin,
+    .end = queue_end,
+    .send = queue_send,
+    .receive = queue_receive,
+    .evict = queue_evict,
 };

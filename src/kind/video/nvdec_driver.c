@@ -2,11 +2,8 @@
 #include "kind/video/nvdec_driver.h"
 
 #include <dlfcn.h>
-#include <libavutil/hwcontext.h>
-#include <libavutil/hwcontext_cuda.h>
 #include <libavutil/pixdesc.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,47 +67,54 @@ void bl_driver_close(struct bl_driver *d)
     *d = (struct bl_driver){0};
 }
 
-/* Returns BL_OK for CUDA_SUCCESS. Otherwise it returns BL_EFAIL with a message such as "GPU 0 cannot copy: an illegal
- * memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)". */
-static int driver_check(const struct bl_driver *d, int number, const char *what, CUresult result, struct bl_error *e)
+void bl_decoder_counts_add(struct bl_decoder_counts *counts, double seconds)
 {
+    counts->made++;
+    counts->microseconds += (long long)(seconds * 1e6);
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+/* A message is such as "GPU 0 cannot copy: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)". */
+int bl_device_check(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e)
+{
+    const struct bl_driver *d = device->driver;
     const char *name = NULL;
     if (result == CUDA_SUCCESS)
         return BL_OK;
     if (d->cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
         name = "?";
-    return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", number, what, driver_error_text(d, result), name);
+    return bl_error_set(e, BL_EFAIL, "GPU %d cannot %s: %s (%s)", device->number, what, driver_error_text(d, result),
+                        name);
 }
-
-/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int bl_device_enter(const struct bl_device *device, struct bl_error *e)
 {
-    return driver_check(device->driver, device->number, "be used",
-                        device->driver->cuda->cuCtxPushCurrent(device->context), e);
+    return bl_device_check(device, "be used", device->driver->cuda->cuCtxPushCurrent(device->context), e);
 }
 
 int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e)
 {
     CUcontext context;
-    int code = driver_check(device->driver, device->number, what, result, e);
+    int code = bl_device_check(device, what, result, e);
     (void)device->driver->cuda->cuCtxPopCurrent(&context);
     return code;
 }
 
+/* Waiting threads sleep, unless another library in the process has already set the primary context up otherwise. */
 int bl_device_open(struct bl_device *device, const struct bl_driver *driver, int number, struct bl_error *e)
 {
     const CudaFunctions *f = driver->cuda;
-    char name[16];
     struct bl_error why = {0};
     *device = (struct bl_device){.driver = driver, .number = number};
-    snprintf(name, sizeof name, "%d", number);
-    if (av_hwdevice_ctx_create(&device->buffer, AV_HWDEVICE_TYPE_CUDA, name, NULL, AV_CUDA_USE_PRIMARY_CONTEXT) < 0)
-        return bl_error_set(e, BL_EFAIL, "GPU %d cannot be used: FFmpeg cannot create a context on it", number);
-    const AVCUDADeviceContext *own = ((AVHWDeviceContext *)(void *)device->buffer->data)->hwctx;
-    device->context = own->cuda_ctx;
+    CUresult result = f->cuDeviceGet(&device->device, number);
+    if (result == CUDA_SUCCESS) {
+        (void)f->cuDevicePrimaryCtxSetFlags(device->device, CU_CTX_SCHED_BLOCKING_SYNC);
+        result = f->cuDevicePrimaryCtxRetain(&device->context, device->device);
+    }
+    BL_TRY(bl_device_check(device, "be used", result, e));
     BL_TRY(bl_device_enter(device, e));
-    CUresult result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
+    result = f->cuModuleLoadData(&device->module, bl_nv12_rgb_image);
     if (result == CUDA_SUCCESS)
         result = f->cuModuleGetFunction(&device->kernel, device->module, BL_NV12_RGB_KERNEL);
     if (!bl_device_leave(device, "load the kernel of this build", result, &why))
@@ -128,7 +132,9 @@ void bl_device_close(struct bl_device *device)
     struct bl_error none = {0};
     if (device->module && !bl_device_enter(device, &none))
         (void)bl_device_leave(device, "unload", device->driver->cuda->cuModuleUnload(device->module), &none);
-    av_buffer_unref(&device->buffer);
+    if (device->context)
+        (void)device->driver->cuda->cuDevicePrimaryCtxRelease(device->device);
+    device->context = NULL;
 }
 
 /* --- capabilities ------------------------------------------------------------------------------------------------- */
@@ -140,6 +146,7 @@ void bl_device_close(struct bl_device *device)
 struct answer {
     bool known;
     CUVIDDECODECAPS caps;
+    int width, height; /* the largest of the streams that were accepted */
 };
 
 struct bl_caps {
@@ -165,12 +172,17 @@ void bl_caps_close(struct bl_caps *caps)
     free(caps);
 }
 
+static struct answer *caps_answer(struct bl_caps *caps, cudaVideoCodec codec, bool is_444, int depth)
+{
+    return &caps->answer[codec][is_444][(depth - 8) / 2];
+}
+
 /* Finds the answer about a codec, chroma format (4:4:4, or else 4:2:0) and depth, and asks the driver if it is not
  * known. */
 static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaVideoCodec codec, bool is_444, int depth,
                      CUVIDDECODECAPS *out, struct bl_error *e)
 {
-    struct answer *answer = &caps->answer[codec][is_444][(depth - 8) / 2];
+    struct answer *answer = caps_answer(caps, codec, is_444, depth);
     int code = BL_OK;
     pthread_mutex_lock(&caps->lock);
     if (!answer->known) {
@@ -189,8 +201,7 @@ static int caps_find(struct bl_caps *caps, const struct bl_device *device, cudaV
     return code;
 }
 
-/* Finds the driver's number for a codec; false: it has none. */
-static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
+bool bl_codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
 {
     static const struct {
         enum AVCodecID id;
@@ -199,8 +210,7 @@ static bool codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec)
                   {AV_CODEC_ID_VP8, cudaVideoCodec_VP8},          {AV_CODEC_ID_VP9, cudaVideoCodec_VP9},
                   {AV_CODEC_ID_AV1, cudaVideoCodec_AV1},          {AV_CODEC_ID_MJPEG, cudaVideoCodec_JPEG},
                   {AV_CODEC_ID_MPEG1VIDEO, cudaVideoCodec_MPEG1}, {AV_CODEC_ID_MPEG2VIDEO, cudaVideoCodec_MPEG2},
-                  {AV_CODEC_ID_MPEG4, cudaVideoCodec_MPEG4},      {AV_CODEC_ID_VC1, cudaVideoCodec_VC1},
-                  {AV_CODEC_ID_WMV3, cudaVideoCodec_VC1}};
+                  {AV_CODEC_ID_VC1, cudaVideoCodec_VC1}};
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         if (codecs[i].id == id) {
             *codec = codecs[i].codec;
@@ -215,7 +225,7 @@ int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, cons
 {
     cudaVideoCodec codec;
     CUVIDDECODECAPS caps;
-    *can = codec_to_cuvid(s->codec, &codec) && bl_backend_supports_format(s->format);
+    *can = bl_codec_to_cuvid(s->codec, &codec) && bl_backend_supports_format(s->format);
     if (!*can)
         return BL_OK;
     const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->format);
@@ -229,7 +239,28 @@ int bl_caps_can_decode(struct bl_caps *all, const struct bl_device *device, cons
     *can = caps.bIsSupported && caps.nOutputFormatMask & 1u << surface && width >= caps.nMinWidth &&
            width <= caps.nMaxWidth && height >= caps.nMinHeight && height <= caps.nMaxHeight &&
            (uint64_t)width * height / 256 <= caps.nMaxMBCount;
+    if (*can) {
+        struct answer *answer = caps_answer(all, codec, is_444, depth);
+        pthread_mutex_lock(&all->lock);
+        answer->width = FFMAX(answer->width, s->width);
+        answer->height = FFMAX(answer->height, s->height);
+        pthread_mutex_unlock(&all->lock);
+    }
     return BL_OK;
+}
+
+void bl_caps_raise(struct bl_caps *caps, const struct bl_gpu_stream *s, int limit, int *width, int *height)
+{
+    cudaVideoCodec codec;
+    if (!bl_codec_to_cuvid(s->codec, &codec))
+        return;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(s->format);
+    struct answer *answer = caps_answer(caps, codec, !desc->log2_chroma_w, desc->comp[0].depth);
+    pthread_mutex_lock(&caps->lock);
+    int most_wide = FFMIN(answer->width, limit), most_high = FFMIN(answer->height, limit);
+    pthread_mutex_unlock(&caps->lock);
+    *width = FFMAX(*width, most_wide);
+    *height = FFMAX(*height, most_high);
 }
 
 int bl_caps_engines(struct bl_caps *all, const struct bl_device *device, int *engines, struct bl_error *e)

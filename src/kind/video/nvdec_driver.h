@@ -1,5 +1,4 @@
-/* Loads NVIDIA's driver, opens its GPUs, and asks what they can decode. The types are those of ffnvcodec's headers,
- * which FFmpeg uses, too.
+/* Loads NVIDIA's driver, opens its GPUs, and asks what they can decode. The types are those of ffnvcodec's headers.
  *
  * Neither CUDA nor the video library is linked, so that one build runs on machines with a GPU and without. */
 #ifndef BL_NVDEC_DRIVER_H
@@ -9,7 +8,7 @@
 #define FFNV_DEBUG_LOG_FUNC(context, ...) ((void)(context))
 #define FFNV_LOG_FUNC(context, ...) ((void)(context))
 #include <ffnvcodec/dynlink_loader.h>
-#include <libavutil/buffer.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/error.h"
@@ -19,6 +18,14 @@
 
 #define BL_DRIVER_OUT_OF_MEMORY ((CUresult)2) /* CUDA_ERROR_OUT_OF_MEMORY, which ffnvcodec's headers leave out */
 
+/* What became of the hardware decoders, for struct bl_gpu_times. Workers of several threads add to it. */
+struct bl_decoder_counts {
+    atomic_llong made, microseconds, reconfigured, reused;
+};
+
+/* Counts a decoder that was made in so many seconds. */
+void bl_decoder_counts_add(struct bl_decoder_counts *counts, double seconds);
+
 /* The driver's two shared libraries. */
 struct bl_driver {
     CudaFunctions *cuda;
@@ -27,6 +34,7 @@ struct bl_driver {
     CUresult (*host_alloc)(void **memory, size_t bytes, unsigned flags);
     CUresult (*host_free)(void *memory);
     CUresult (*version)(int *version);
+    struct bl_decoder_counts *counts; /* belongs to whoever opened the driver */
 };
 
 /* Loads both libraries and initialises the driver. *devices is the number of GPUs, at least one. A failed open needs no
@@ -41,8 +49,8 @@ void bl_driver_close(struct bl_driver *driver);
 struct bl_device {
     const struct bl_driver *driver; /* must outlive the device */
     int number;                     /* by the driver's count, from 0 */
-    AVBufferRef *buffer;            /* FFmpeg's device context, which owns `context` */
-    CUcontext context;              /* the GPU's primary one */
+    CUdevice device;                /* the driver's handle of it */
+    CUcontext context;              /* its primary one, which is retained; NULL: not yet */
     CUmodule module;                /* nv12_rgb.cu, as loaded on this GPU */
     CUfunction kernel;              /* in the module */
 };
@@ -57,6 +65,9 @@ void bl_device_close(struct bl_device *device);
 int bl_device_enter(const struct bl_device *device, struct bl_error *e);
 int bl_device_leave(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e);
 
+/* Returns BL_OK for CUDA_SUCCESS, else BL_EFAIL with the same message, without leaving the device. */
+int bl_device_check(const struct bl_device *device, const char *what, CUresult result, struct bl_error *e);
+
 /* --- capabilities ------------------------------------------------------------------------------------------------- */
 
 /* The capabilities of a GPU's video engines, as its driver reports them. The question takes 7 ms on an H200, during
@@ -68,10 +79,19 @@ struct bl_caps;
 int bl_caps_open(struct bl_caps **caps, struct bl_error *e);
 void bl_caps_close(struct bl_caps *caps); /* NULL is fine */
 
+/* Finds the driver's number for a codec; false: bload does not decode it on GPUs. MPEG-4 part 2 is left to the
+ * processor, since NVDEC lacks some of its features (GMC, packed B-frames), and so is WMV3, whose headers the driver's
+ * parser reads in another form. */
+bool bl_codec_to_cuvid(enum AVCodecID id, cudaVideoCodec *codec);
+
 /* Sets *can to whether the GPU reports that it can decode such a stream. Any thread may call this function and the
- * next. */
+ * next two. */
 int bl_caps_can_decode(struct bl_caps *caps, const struct bl_device *device, const struct bl_gpu_stream *stream,
                        bool *can, struct bl_error *e);
+
+/* Raises *width and *height to the largest ones of all streams of the same codec and depth that bl_caps_can_decode has
+ * accepted so far, but not above `limit`. */
+void bl_caps_raise(struct bl_caps *caps, const struct bl_gpu_stream *stream, int limit, int *width, int *height);
 
 /* Sets *engines to the number of engines that decode H.264, which all engines of a GPU do; 0: the driver is too old to
  * report it. */

@@ -15,6 +15,12 @@ void bl_nvdec_close(struct bl_gpu *gpu)
     (void)gpu;
 }
 
+void bl_nvdec_add_times(const struct bl_gpu *gpu, struct bl_gpu_times *times)
+{
+    (void)gpu;
+    (void)times;
+}
+
 int bl_nvdec_version(void)
 {
     return 0;

@@ -246,7 +246,7 @@ void bl_decoder_cursor_close(struct bl_decoder_cursor *h)
 }
 
 /* Opens the row's file anew. */
-static int cursor_open(struct bl_decoder_cursor *h, struct bl_session_pool *sessions, const struct bl_row *row,
+static int cursor_open(struct bl_decoder_cursor *h, struct bl_gpu_worker *gpu, const struct bl_row *row,
                        enum bl_demux_mode mode, const struct bl_kind_env *env, struct bl_error *e)
 {
     bl_decoder_cursor_close(h);
@@ -256,7 +256,7 @@ static int cursor_open(struct bl_decoder_cursor *h, struct bl_session_pool *sess
         av_frame_free(&h->waiting);
         return bl_error_memory(e);
     }
-    int code = bl_decode_open_gpu(&h->decode, sessions, path, row->bytes, row->stream, mode, env, e);
+    int code = bl_decode_open_gpu(&h->decode, gpu, path, row->bytes, row->stream, mode, env, e);
     if (code) {
         free(path);
         av_frame_free(&h->waiting);
@@ -280,13 +280,13 @@ static bool cursor_is_near(const struct bl_decoder_cursor *h, const struct bl_ro
            (!access_points || h->next >= (int64_t)point->access_point.frame);
 }
 
-int bl_decoder_cursor_go(struct bl_decoder_cursor *h, enum bl_decoder_cursor_way way, struct bl_session_pool *sessions,
+int bl_decoder_cursor_go(struct bl_decoder_cursor *h, enum bl_decoder_cursor_way way, struct bl_gpu_worker *gpu,
                          const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
                          const struct bl_kind_env *env, bool *there, struct bl_error *e)
 {
     const struct bl_access_point *access_point = &point->access_point;
     bool open = h->path && strcmp(h->path, row->path) == 0 && h->bytes == row->bytes && h->stream == row->stream &&
-                h->mode == mode && !sessions;
+                h->mode == mode && !gpu;
     *there = false;
     if (way == BL_CURSOR_ON) {
         *there = open && cursor_is_near(h, row, point);
@@ -296,7 +296,7 @@ int bl_decoder_cursor_go(struct bl_decoder_cursor *h, enum bl_decoder_cursor_way
         return BL_OK;
     int code = BL_OK;
     if (!open || way == BL_CURSOR_START)
-        code = cursor_open(h, sessions, row, mode, env, e);
+        code = cursor_open(h, gpu, row, mode, env, e);
     *there = !code;
     if (!code && way == BL_CURSOR_RESTART) {
         av_frame_unref(h->waiting);

@@ -109,11 +109,11 @@ enum bl_decoder_cursor_way {
 };
 
 /* Moves the cursor to the first frame of the row's clip, or to an earlier frame from which the caller decodes on.
- * *there is false if this way is not possible. sessions are a GPU's, or NULL. Errors as bl_decode_open_gpu; after an
- * error nothing is open. */
-int bl_decoder_cursor_go(struct bl_decoder_cursor *cursor, enum bl_decoder_cursor_way way,
-                         struct bl_session_pool *sessions, const struct bl_row *row, const struct bl_seek_point *point,
-                         enum bl_demux_mode mode, const struct bl_kind_env *env, bool *there, struct bl_error *e);
+ * *there is false if this way is not possible. gpu decodes it, or, if NULL, the processor. Errors as
+ * bl_decode_open_gpu; after an error nothing is open. */
+int bl_decoder_cursor_go(struct bl_decoder_cursor *cursor, enum bl_decoder_cursor_way way, struct bl_gpu_worker *gpu,
+                         const struct bl_row *row, const struct bl_seek_point *point, enum bl_demux_mode mode,
+                         const struct bl_kind_env *env, bool *there, struct bl_error *e);
 
 /* Closes the video, if one is open. A cursor is initialized with {0}. */
 void bl_decoder_cursor_close(struct bl_decoder_cursor *cursor);

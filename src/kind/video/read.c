@@ -49,10 +49,10 @@ static enum bl_demux_mode piece_mode(const struct bl_piece *p)
     return bl_sampling_decode_mode(p->tools->config, p->request->times != NULL);
 }
 
-/* Returns the sessions of a piece that a GPU decodes; NULL: the processor decodes it. */
-static struct bl_session_pool *piece_sessions(const struct bl_piece *p)
+/* Returns the worker that decodes the piece on a GPU; NULL: the processor decodes it. */
+static struct bl_gpu_worker *piece_gpu(const struct bl_piece *p)
 {
-    return p->on_gpu ? &p->tools->gpu->sessions : NULL;
+    return p->on_gpu ? p->tools->gpu : NULL;
 }
 
 static void cached_timeline_free(struct cached_timeline *cached)
@@ -139,8 +139,8 @@ static int video_read_piece(struct video_reader *reader, struct bl_piece *p, boo
     bool found = true;
     *done = false;
     p->decode = &p->own;
-    BL_TRY(bl_decode_open_gpu(p->decode, piece_sessions(p), row->path, row->bytes, row->stream, piece_mode(p),
-                              p->tools->env, e));
+    BL_TRY(bl_decode_open_gpu(p->decode, piece_gpu(p), row->path, row->bytes, row->stream, piece_mode(p), p->tools->env,
+                              e));
     int code = bl_decode_deinterlace(p->decode, (enum bl_deinterlace_mode)p->tools->config->deinterlace, e);
     const struct bl_demux *d = &p->decode->demux;
     if (!code && by_timeline && (bl_demux_is_mov(d) || bl_demux_is_matroska(d)))
@@ -167,7 +167,7 @@ static int piece_read_clip(struct bl_piece *p, struct bl_decoder_cursor *cursor,
                            bool *done, struct bl_note *note, struct bl_error *e)
 {
     *done = false;
-    int code = bl_decoder_cursor_go(cursor, way, piece_sessions(p), &p->request->row, &p->point, piece_mode(p),
+    int code = bl_decoder_cursor_go(cursor, way, piece_gpu(p), &p->request->row, &p->point, piece_mode(p),
                                     p->tools->env, done, e);
     if (code || !*done)
         return code;
@@ -245,7 +245,7 @@ static int reader_read(struct video_reader *reader, const struct bl_request *req
 }
 
 /* Reads a piece, for struct bl_reader: on the processor, or on a worker of the pool. If the GPU's memory is not enough,
- * it closes idle sessions and reads again. */
+ * it destroys idle decoders and reads again. */
 static int video_reader_piece(struct bl_reader *base, const struct bl_request *request, struct bl_note *note,
                               struct bl_error *e)
 {
@@ -260,7 +260,7 @@ static int video_reader_piece(struct bl_reader *base, const struct bl_request *r
     struct bl_error first = {0};
     BL_TRY(bl_gpu_pool_take(pool, (size_t)tools->size.width * (size_t)tools->size.height * 3, &tools->gpu, e));
     int code = reader_read(reader, request, true, &full, note, &first);
-    if (full && bl_session_pool_evict(&tools->gpu->sessions))
+    if (full && tools->gpu->functions->evict(tools->gpu->queue))
         code = reader_read(reader, request, true, &full, note, e);
     else if (code)
         bl_error_pass(e, code, &first);
@@ -422,4 +422,10 @@ void bl_video_decoding_close_gpu(struct bl_video_config *config)
     config->gpu_pool = NULL;
     bl_nvdec_close(config->gpu);
     config->gpu = NULL;
+}
+
+void bl_video_decoding_gpu_times(const struct bl_video_config *config, struct bl_gpu_times *times)
+{
+    bl_nvdec_add_times(config->gpu, times);
+    bl_gpu_pool_add_times(config->gpu_pool, times);
 }

@@ -24,8 +24,9 @@ bl_media_size bl_video_read_size;
 bl_kind_count bl_video_decoding_count;
 void bl_video_decoding_versions(const void *config, bl_version_emit *emit, void *sink);
 
-/* open_gpu and close_gpu of struct bl_media. */
+/* open_gpu, close_gpu and gpu_times of struct bl_media. */
 int bl_video_decoding_open_gpu(struct bl_video_config *config, struct bl_error *e);
 void bl_video_decoding_close_gpu(struct bl_video_config *config);
+void bl_video_decoding_gpu_times(const struct bl_video_config *config, struct bl_gpu_times *times);
 
 #endif

@@ -291,27 +291,22 @@ int bl_nv12_describe(struct bl_nv12_rgb *picture, const struct bl_geometry *geom
 
 void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame)
 {
-    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top, shift = 0;
+    size_t bytes = 1 + (size_t)picture->words, left = frame->crop_left, top = frame->crop_top;
     bool interleaved = (size_t)picture->chroma_step > bytes; /* 4:2:0 */
-    if (frame->format == AV_PIX_FMT_CUDA && interleaved) {
-        /* NVDEC puts chroma after an even number of luma rows; FFmpeg 5.1 assumes as many as the picture has. */
-        ptrdiff_t pitch = frame->linesize[0], rows = (frame->data[1] - frame->data[0]) / pitch;
-        shift = (size_t)(rows % 2 * pitch);
-    }
     picture->luma_pitch = (size_t)frame->linesize[0];
     picture->chroma_pitch = (size_t)frame->linesize[1];
     picture->luma = frame->data[0] + top * picture->luma_pitch + left * bytes;
     size_t place = (top >> interleaved) * picture->chroma_pitch + (left >> interleaved) * (size_t)picture->chroma_step;
-    picture->chroma[0] = frame->data[1] + shift + place;
+    picture->chroma[0] = frame->data[1] + place;
     picture->chroma[1] = interleaved ? picture->chroma[0] + bytes : frame->data[2] + place;
 }
 
 /* --- readback ----------------------------------------------------------------------------------------------------- */
 
 #define LOT_BYTES ((size_t)2 << 20)     /* copies of this size run at the bus's full speed */
-#define EVENT_DRAWN BL_READBACK_BATCHES /* the last surface is drawn; events before it: a batch has arrived */
+#define EVENT_DRAWN BL_READBACK_BATCHES /* from here on: a surface is drawn; events before it: a batch has arrived */
 
-_Static_assert(EVENT_DRAWN < BL_GPU_EVENTS, "an event for each batch, and one more");
+_Static_assert(EVENT_DRAWN + BL_READBACK_SURFACES <= BL_GPU_EVENTS, "an event for each batch and each surface");
 
 /* Allocates memory, and reports where the GPU has not enough. */
 static int readback_alloc(const struct bl_readback *p, enum bl_gpu_memory kind, size_t bytes, void **memory,
@@ -326,10 +321,14 @@ static int readback_alloc(const struct bl_readback *p, enum bl_gpu_memory kind, 
 int bl_readback_open(struct bl_readback *p, const struct bl_gpu_functions *gpu, struct bl_gpu_queue *queue,
                      size_t bytes, struct bl_error *e)
 {
-    *p = (struct bl_readback){.gpu = gpu, .queue = queue, .bytes = bytes, .surface = av_frame_alloc()};
+    int code = BL_OK;
+    *p = (struct bl_readback){.gpu = gpu, .queue = queue, .bytes = bytes};
+    for (int i = 0; i < BL_READBACK_SURFACES && !code; i++) {
+        p->surface[i] = av_frame_alloc();
+        code = p->surface[i] ? BL_OK : bl_error_memory(e);
+    }
     size_t room = LOT_BYTES / bytes;
     p->room = (int)(room < 1 ? 1 : room > BL_READBACK_BATCH_MAX ? BL_READBACK_BATCH_MAX : room);
-    int code = p->surface ? BL_OK : bl_error_memory(e);
     for (int i = 0; i < BL_READBACK_BATCHES && !code; i++) {
         void *drawn = NULL, *arrived = NULL;
         code = readback_alloc(p, BL_GPU_OWN, bytes * (size_t)p->room, &drawn, e);
@@ -352,7 +351,8 @@ void bl_readback_close(struct bl_readback *p)
     }
     p->gpu->free(p->queue, BL_GPU_OWN, p->tables);
     bl_nv12_free(&p->filters);
-    av_frame_free(&p->surface);
+    for (int i = 0; i < BL_READBACK_SURFACES; i++)
+        av_frame_free(&p->surface[i]);
 }
 
 /* Returns the bytes of a filter's tables. */
@@ -431,13 +431,20 @@ static int batch_send(struct bl_readback *p, struct bl_error *e)
     return batch_deliver(p, p->at, e);
 }
 
+/* Waits until the surface is drawn, and releases it. */
+static int surface_release(struct bl_readback *p, int slot, struct bl_error *e)
+{
+    int code = p->surface[slot]->buf[0] ? p->gpu->wait(p->queue, EVENT_DRAWN + slot, e) : BL_OK;
+    av_frame_unref(p->surface[slot]);
+    return code;
+}
+
 int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl_geometry *g, uint8_t *out,
                     int64_t times, struct bl_error *e)
 {
     struct bl_readback_batch *batch = &p->batch[p->at];
     struct bl_nv12_rgb picture = {0};
-    const AVHWFramesContext *frames = frame->hw_frames_ctx ? (const void *)frame->hw_frames_ctx->data : NULL;
-    enum AVPixelFormat format = frames ? frames->sw_format : (enum AVPixelFormat)frame->format;
+    enum AVPixelFormat format = (enum AVPixelFormat)frame->format;
     uint8_t *to = batch->drawn + (size_t)batch->count * p->bytes;
     ptrdiff_t origin;
     bool made;
@@ -446,13 +453,12 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
     if (!bl_nv12_has_format(format))
         return bl_error_set(e, BL_EFAIL, "the GPU's decoder gave frames of an unknown format");
     BL_TRY(bl_nv12_describe(&picture, g, format, frame, &origin, e));
-    /* A surface is held until it is drawn: otherwise the decoder might decode the next picture into it. */
-    int code = p->surface->buf[0] ? p->gpu->wait(p->queue, EVENT_DRAWN, e) : BL_OK;
-    av_frame_unref(p->surface);
-    if (code)
-        return code;
-    if (av_frame_ref(p->surface, frame) < 0)
+    /* A surface is held until it is drawn: otherwise the decoder might put the next picture into it. */
+    int slot = p->next_surface;
+    BL_TRY(surface_release(p, slot, e));
+    if (av_frame_ref(p->surface[slot], frame) < 0)
         return bl_error_memory(e);
+    p->next_surface = (slot + 1) % BL_READBACK_SURFACES;
     BL_TRY(bl_nv12_prepare(&p->filters, g, format, frame->chroma_location, &made, e));
     BL_TRY(made ? readback_upload_filters(p, e) : BL_OK);
     if ((int64_t)g->scaled_width * g->scaled_height != (int64_t)g->width * g->height) {
@@ -463,7 +469,7 @@ int bl_readback_add(struct bl_readback *p, const AVFrame *frame, const struct bl
     memcpy(picture.down, p->down, sizeof picture.down);
     picture.rgb = to + origin;
     BL_TRY(p->gpu->draw(p->queue, &picture, e));
-    BL_TRY(p->gpu->record(p->queue, EVENT_DRAWN, e));
+    BL_TRY(p->gpu->record(p->queue, EVENT_DRAWN + slot, e));
     batch->target[batch->count++] = (struct bl_readback_target){out, times};
     return batch->count < p->room ? BL_OK : batch_send(p, e);
 }
@@ -475,7 +481,8 @@ int bl_readback_finish(struct bl_readback *p, struct bl_error *e)
         code = batch_deliver(p, i, e);
     if (code)
         bl_readback_abandon(p);
-    av_frame_unref(p->surface); /* it was drawn before the last event */
+    for (int i = 0; i < BL_READBACK_SURFACES; i++)
+        av_frame_unref(p->surface[i]); /* all were drawn before the last event */
     return code;
 }
 
@@ -488,8 +495,6 @@ void bl_readback_abandon(struct bl_readback *p)
         p->batch[i].count = 0;
         p->batch[i].sent = false;
     }
-    if (p->surface && p->surface->buf[0]) {
-        (void)p->gpu->wait(p->queue, EVENT_DRAWN, &none);
-        av_frame_unref(p->surface);
-    }
+    for (int i = 0; i < BL_READBACK_SURFACES && p->surface[i]; i++)
+        (void)surface_release(p, i, &none);
 }

@@ -79,6 +79,7 @@ void bl_nv12_set_surface(struct bl_nv12_rgb *picture, const AVFrame *frame);
  * and draws the next. */
 
 #define BL_READBACK_BATCHES 3
+#define BL_READBACK_SURFACES 4
 #define BL_READBACK_BATCH_MAX 32 /* pictures */
 
 /* The destination of a picture: `times` consecutive copies at out. */
@@ -105,7 +106,8 @@ struct bl_readback {
     struct bl_nv12_axis across[2], down[2]; /* the filters' tables in the GPU's memory */
     void *tables;                           /* the memory of these tables */
     size_t tables_bytes;
-    AVFrame *surface; /* a reference to the last surface, until it is drawn */
+    AVFrame *surface[BL_READBACK_SURFACES]; /* references to the last surfaces, until they are drawn */
+    int next_surface;                       /* the oldest of them */
 };
 
 /* Opens a readback for pictures of this many bytes. A failed open needs no close. */

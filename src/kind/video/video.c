@@ -367,6 +367,13 @@ static bool video_decodes(const void *values)
     return !config->gpu;
 }
 
+static void video_gpu_times(const void *values, struct bl_gpu_times *times)
+{
+    const struct bl_video_config *config = values;
+    if (config->gpu)
+        bl_media_opened()->gpu_times(config, times);
+}
+
 static const struct bl_total video_totals[] = {
     {.column = BL_REPEATED_FRAMES_COLUMN, .text = "repeated frames", .tells_rows = true}, {0}};
 
@@ -395,6 +402,7 @@ const struct bl_kind bl_kind_video = {
     .steps = "frames",
     .extensions = extensions,
     .decodes = video_decodes,
+    .gpu_times = video_gpu_times,
     .options = {.table = bl_video_options,
                 .config_size = sizeof(struct bl_video_config),
                 .has_streams = true,
