@@ -349,6 +349,7 @@ static int pack_build(struct pack *p, struct bl_error *e)
     }
     BL_TRY(pack_step(p, BL_RUN_WRITING, bl_packing_write, e));
     BL_TRY(pack_step(p, BL_RUN_FINISHING, bl_packing_finish, e));
+    bl_run_times_set_gpu(&p->times, p->inputs.set.kind, p->inputs.set.kind_config);
     if (!p->printer.bar.quiet)
         pack_print_result(p);
     return BL_OK;

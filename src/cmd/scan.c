@@ -315,6 +315,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     if (found)
         return BL_OK;
     bl_inputs_print_ignored(&scan->inputs);
+    bl_run_times_set_gpu(&scan->times, scan->inputs.set.kind, scan->inputs.set.kind_config);
     bl_end_report_print_times(&scan->times);
     bl_end_report_print_next("plan -T N", scan->dir, " when all tasks are done");
     return BL_OK;
@@ -437,6 +438,7 @@ static int scan_run_all(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     if (code)
         goto out;
     scan->times.stage[BL_RUN_SCANNING] = bl_seconds_now() - begun;
+    bl_run_times_set_gpu(&scan->times, scan->inputs.set.kind, scan->inputs.set.kind_config);
     bl_input_set_unmatched(&scan->inputs.set, &text);
     bl_cmd_print_text(&text);
     if (!cmd->common.quiet)

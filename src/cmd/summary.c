@@ -326,6 +326,19 @@ void bl_summary_finished(const struct bl_finished *f, const char *dir)
 #define SHORT 5.0  /* seconds: where the time of a shorter run went interests nobody */
 #define SHOWN 0.05 /* seconds: a stage that took less is not named */
 
+/* Tells how long opening took on the GPUs, and how often decoders were kept. */
+static void gpu_append_times(const struct bl_gpu_times *t, struct bl_buffer *out)
+{
+    char a[BL_PLURAL_SIZE], b[32], c[32];
+    bl_buffer_printf(out, "opened: %s in %.2f s", bl_text_plural(a, t->devices, "GPU"), t->devices_seconds);
+    if (t->workers)
+        bl_buffer_printf(out, ", %s in %.2f s", bl_text_plural(a, t->workers, "worker"), t->workers_seconds);
+    if (t->decoders)
+        bl_buffer_printf(out, ", %s in %.2f s (%s reconfigured, %s reused)", bl_text_plural(a, t->decoders, "decoder"),
+                         t->decoders_seconds, bl_text_count(b, t->reconfigured), bl_text_count(c, t->reused));
+    bl_buffer_byte(out, '\n');
+}
+
 /* The limit is the cause with the largest share of the time (run/bottleneck.h), such as decoding or the disk. */
 void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buffer *out)
 {
@@ -339,6 +352,8 @@ void bl_end_report_append_times(const struct bl_run_times *times, struct bl_buff
         before = ", ";
     }
     bl_buffer_byte(out, '\n');
+    if (times->gpu.devices)
+        gpu_append_times(&times->gpu, out);
     const struct bl_bottleneck found = bl_bottleneck_find(times);
     if (!found.limit)
         return;

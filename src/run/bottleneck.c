@@ -177,6 +177,13 @@ void bl_run_times_set_kind(struct bl_run_times *times, const struct bl_kind *kin
     times->on_gpu = may_decode && !decodes;
 }
 
+void bl_run_times_set_gpu(struct bl_run_times *times, const struct bl_kind *kind, const void *config)
+{
+    times->gpu = (struct bl_gpu_times){0};
+    if (kind && kind->gpu_times)
+        kind->gpu_times(config, &times->gpu);
+}
+
 double bl_run_times_all(const struct bl_run_times *times)
 {
     double all = 0;
@@ -271,6 +278,22 @@ static json_t *json_short(double value)
     return json_real((double)(int64_t)(value * 1000 + 0.5) / 1000);
 }
 
+static json_t *json_opened(int64_t count, double seconds)
+{
+    return json_pack("{s:I, s:o}", "count", (json_int_t)count, "seconds", json_short(seconds));
+}
+
+static json_t *json_gpu(const struct bl_gpu_times *t)
+{
+    json_t *object = json_object();
+    bl_jansson_set(&object, "devices", json_opened(t->devices, t->devices_seconds));
+    bl_jansson_set(&object, "workers", json_opened(t->workers, t->workers_seconds));
+    bl_jansson_set(&object, "decoders", json_opened(t->decoders, t->decoders_seconds));
+    bl_jansson_set(&object, "reconfigured", json_integer(t->reconfigured));
+    bl_jansson_set(&object, "reused", json_integer(t->reused));
+    return object;
+}
+
 int bl_run_times_json(const struct bl_run_times *times, struct json_t **out, struct bl_error *e)
 {
     const struct bl_bottleneck found = bl_bottleneck_find(times);
@@ -286,6 +309,8 @@ int bl_run_times_json(const struct bl_run_times *times, struct json_t **out, str
                    found.file ? json_pack("{s:o, s:o}", "file", bl_jansson_escaped(found.file), "seconds",
                                           json_short(found.seconds))
                               : json_null());
+    if (times->gpu.devices)
+        bl_jansson_set(&object, "gpu", json_gpu(&times->gpu));
     *out = object;
     return object ? BL_OK : bl_error_memory(e);
 }

@@ -107,6 +107,7 @@ struct bl_run_times {
     double stage[BL_RUN_STAGES];
     struct bl_work scan, write, verify;          /* times of the pipelines of these stages */
     enum bl_limit scan_computes, write_computes; /* the cause for which workers of these stages use a processor */
+    struct bl_gpu_times gpu;                     /* of what was opened on GPUs */
     bool on_gpu;                                 /* a GPU decodes: a worker that waits for input waits for the GPU */
 };
 
@@ -129,10 +130,13 @@ const char *bl_limit_text(enum bl_limit limit);
 /* Sets for what the workers use a processor, by the kind of the inputs: decoding, tokenizing, or other computing. */
 void bl_run_times_set_kind(struct bl_run_times *times, const struct bl_kind *kind, const void *config);
 
+/* Sets `gpu` to what the kind has opened on GPUs so far. */
+void bl_run_times_set_gpu(struct bl_run_times *times, const struct bl_kind *kind, const void *config);
+
 struct json_t;
 
 /* Makes the JSON object {"seconds": {"listing", ..., "all"}, "limit", "limit_share", "waited_for": {"file", "seconds"}
- * or null}. The caller owns *out. BL_EFAIL: out of memory. */
+ * or null}, with "gpu" if a GPU was opened. The caller owns *out. BL_EFAIL: out of memory. */
 int bl_run_times_json(const struct bl_run_times *times, struct json_t **out, struct bl_error *e);
 
 /* Returns the sum of all stages. */
