@@ -54,10 +54,14 @@ needs_build() {
     need libkissfft-dev has_module kissfft-float
     need libzip-dev has_module libzip
     need libturbojpeg0-dev has_module libturbojpeg
-    # Where there is CUDA's compiler, decoding on GPUs is built too.
-    if command -v nvcc || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
+    if has_nvcc; then
         need libffmpeg-nvenc-dev has_module ffnvcodec
-    fi >/dev/null
+    fi
+}
+
+# Where there is CUDA's compiler, decoding on GPUs is built too.
+has_nvcc() {
+    command -v nvcc >/dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]
 }
 
 needs_check() {
@@ -81,6 +85,10 @@ needs_check() {
     need bindfs has bindfs
     need python3-venv can_make_venv
     need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+    # Compares the frames of GPUs, or of their doubles, with those of the processor.
+    if has_nvcc; then
+        need python3-numpy /usr/bin/python3 -c 'import numpy'
+    fi
     # Loaded where a source is an HDF5 file.
     need libhdf5-103-1 has_hdf5
 }
