@@ -38,8 +38,11 @@ $(OUT)/tests/parse: tests/gpu/parse.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< -lavformat -lavcodec -lavutil -ldl
 
-# Parts of the tool as programs, for the tests of frames and of text.
-$(PROBES:%=%.o): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
+# Parts of the tool as programs, for the tests of frames, of text and of what is read from afar.
+$(filter-out %/remote_probe.o,$(PROBES:%=%.o)): $(OUT)/tests/%.o: tests/readers/%.c $(OUT)/flags
+	$(call compile)
+
+$(OUT)/tests/remote_probe.o: tests/remote/remote_probe.c $(OUT)/flags
 	$(call compile)
 
 # Programs have built in what they call of the module; where they ask a kind for it, they load it. Those of a sanitizer have all of it
@@ -61,7 +64,8 @@ BRIEF := $(if $(filter asan tsan,$(VARIANT)),UNIT_BRIEF=1)
 # them, and the search for leaks reads memory that is not mapped: "Tracer caught signal 11". The option switches the guess off.
 ASAN := $(if $(filter asan,$(VARIANT)),ASAN_OPTIONS=$(if $(ASAN_OPTIONS),$(ASAN_OPTIONS):)intercept_tls_get_addr=0)
 SUITE := $(ASAN) $(BRIEF) BLOAD=$(CURDIR)/$(TOOL) CONVERT_RAW=$(CURDIR)/$(OUT)/tests/convert_raw \
-	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe VARIANT=$(VARIANT) scripts/suite.sh
+	ENCODE_TEXT=$(CURDIR)/$(OUT)/tests/encode_text TEXT_PROBE=$(CURDIR)/$(OUT)/tests/text_probe \
+	REMOTE_PROBE=$(CURDIR)/$(OUT)/tests/remote_probe VARIANT=$(VARIANT) scripts/suite.sh
 
 # $(call due,SUITE,PARTS,PREFIXES): the parts of a suite that are due in this turn of .ci/run, and all of them by hand; see scripts/turn.sh.
 due = $(shell printf '%s\n' $(2) | scripts/turn.sh $(1) $(3))
@@ -136,11 +140,11 @@ check-trainers: all
 
 # Datasets read from servers that fail: moto's S3 and one of our own. The quick part has fewer kills.
 .PHONY: check-remote check-remote-quick
-check-remote: all
+check-remote: all $(OUT)/tests/remote_probe
 	@scripts/deps.sh torch || true
 	@$(SUITE) $(PREFIXED)remote tests/remote/run
 
-check-remote-quick: all
+check-remote-quick: all $(OUT)/tests/remote_probe
 	@scripts/deps.sh torch || true
 	@QUICK=1 $(SUITE) $(PREFIXED)remote-quick tests/remote/run
 

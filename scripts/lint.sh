@@ -41,10 +41,11 @@ only soxr 'soxr\.h' src/kind/audio
 only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
-# Threads belong to the pool. Readers wait for each other: in inflated.c for a copy, and for a GPU.
-only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/array/hdf5.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c
+# Threads belong to the pool. Readers wait for each other: in inflated.c for a copy, for a GPU, and for connections.
+only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/array/hdf5.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c src/remote
 within base base/
 within plan plan/ base/
+within remote remote/ base/
 within pool pool/ base/
 within kind kind/ pool/ base/ bload.h
 within store store/ plan/ kind/ pool/ base/

@@ -1,0 +1,49 @@
+/* What the functions of remote.h share: the client, and a request that is repeated until it succeeds. */
+#ifndef BL_FETCH_H
+#define BL_FETCH_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "remote/access.h"
+#include "remote/exchange.h"
+#include "remote/remote.h"
+
+struct bl_handles;
+
+struct bl_remote {
+    const struct bl_curl *curl;
+    struct bl_remote_options options;
+    const struct bl_cancel *cancel;
+    struct bl_access *access;
+    pthread_mutex_t lock;
+    struct bl_handles *idle; /* under the lock */
+    atomic_bool is_reached;
+    atomic_llong requests, retries, wanted, fetched;
+};
+
+/* What a caller wants. Set the members before `handles`; free the answer with bl_answer_free. */
+struct bl_fetch {
+    struct bl_remote *remote;
+    const char *name; /* the URL as given, for messages */
+    const struct bl_url *url;
+    struct bl_ask ask;
+    int64_t size;     /* of the object; -1: unknown */
+    bool is_definite; /* what the server refuses is the user's to change: BL_EUSAGE */
+    bl_exchange_sink *sink;
+    void *context;
+    struct bl_buffer *text; /* what the sink appends to, emptied before another try; or NULL */
+    struct bl_handles *handles;
+    struct bl_answer answer; /* the last one */
+    char region[64];         /* of the last request */
+    bool is_signed;          /* the last request was */
+    int renewals;
+};
+
+/* Makes tries until one succeeds: the answer is 200 or 206, whose body the sink has, or a redirect of the Hub that a
+ * HEAD asked for. Errors as in remote.h. */
+int bl_fetch_run(struct bl_fetch *fetch, struct bl_error *e);
+
+#endif

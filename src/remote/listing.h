@@ -1,0 +1,39 @@
+/* Answers of stores: listings of S3 and of the Hugging Face Hub, and what S3 says is wrong. */
+#ifndef BL_LISTING_H
+#define BL_LISTING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* An object of a listing. The texts are NUL-terminated, and the callback's only while it runs. */
+struct bl_listed {
+    const char *key;
+    int64_t size;
+    const char *tag; /* its ETag, or on the Hub the identifier of its content */
+};
+
+typedef int bl_listed_emit(void *context, const struct bl_listed *object, struct bl_error *e);
+
+/* Parses an answer of ListObjectsV2. next: gets the token with which the next part is requested; it stays empty at the
+ * end. BL_EFAIL: the text is no such answer. */
+int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *context, struct bl_buffer *next,
+                     struct bl_error *e);
+
+/* Parses a list of files of the Hub: [{"type": "file", "path": ..., "size": ..., "oid": ...}, ...]. BL_EFAIL as above.
+ */
+int bl_tree_parse(const char *text, size_t size, bl_listed_emit *emit, void *context, struct bl_error *e);
+
+/* What is wrong with a request to S3; texts that the answer does not have are "". */
+struct bl_store_fault {
+    char code[64];     /* "NoSuchBucket" */
+    char message[256]; /* a sentence */
+    char region[64];   /* of the bucket */
+};
+
+/* Parses an answer that is an error; sets all texts to "" if it is none. */
+void bl_store_fault_parse(struct bl_store_fault *fault, const char *text, size_t size);
+
+#endif

@@ -1,0 +1,70 @@
+/* Objects in stores and on web servers: their sizes, ranges of their bytes, and lists of them.
+ *
+ * An object is what it was when it was listed or stated: each answer is compared with its tag (its ETag, or what stands
+ * for it) and its size, and another one ends the run. Requests that fail are repeated, with pauses; a transfer that
+ * broke goes on where it ended.
+ *
+ * Errors: BL_EUSAGE from bl_remote_open, _stat and _list for what the user can change (no such bucket, access denied,
+ * no credentials, a malformed URL), and BL_EFAIL for everything else, also from bl_remote_read and _save, since a
+ * network that fails is no bad content. BL_ECANCEL. A message begins with the URL. */
+#ifndef BL_REMOTE_H
+#define BL_REMOTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "remote/access.h"
+
+/* An object. Free with bl_remote_object_free, but for those that a list gives. */
+struct bl_remote_object {
+    char *url;
+    char *tag; /* the ETag without quotes, or the time of the last change; the Hub: the hash of the content. "" if the
+                  server tells nothing of this kind */
+    int64_t size; /* bytes */
+};
+
+void bl_remote_object_free(struct bl_remote_object *object);
+
+/* What was transferred. */
+struct bl_remote_counts {
+    int64_t requests; /* all of them: also those that failed, and redirects */
+    int64_t retries;  /* of these, requests that repeated one */
+    int64_t wanted;   /* bytes of objects that were asked for */
+    int64_t fetched;  /* bytes of all bodies that came */
+};
+
+/* The client of a run, for any number of threads: each call that runs has connections of its own, which stay open for
+ * the calls that follow. */
+struct bl_remote;
+
+/* Loads libcurl; call it before there are other threads. options and cancel (or NULL) must outlive the client. */
+int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *options, const struct bl_cancel *cancel,
+                   struct bl_error *e);
+
+/* NULL is accepted. No call may be running. */
+void bl_remote_close(struct bl_remote *remote);
+
+/* Sets the size and tag of an object; one request. */
+int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_object *object, struct bl_error *e);
+
+/* Gets each object of a list, which is valid during the call. Another result than BL_OK ends the list. */
+typedef int bl_remote_emit(void *context, const struct bl_remote_object *object, struct bl_error *e);
+
+/* Lists the objects whose URLs begin with this one, in the order of the store, a request for each thousand. Objects
+ * that stand for folders (empty, with a slash at the end) are left out. BL_EUSAGE: there are none, or it is the URL of
+ * a web server, which has no lists. */
+int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context, struct bl_error *e);
+
+/* Reads size bytes from offset on. They must be within the object. */
+int bl_remote_read(struct bl_remote *remote, const struct bl_remote_object *object, int64_t offset, size_t size,
+                   void *data, struct bl_error *e);
+
+/* Writes the whole object to a file that is empty, from its position on. */
+int bl_remote_save(struct bl_remote *remote, const struct bl_remote_object *object, int fd, struct bl_error *e);
+
+void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts);
+
+#endif

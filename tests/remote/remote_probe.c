@@ -1,0 +1,194 @@
+/* The client of src/remote as a program, for tests: remote_probe [OPTION...] COMMAND URL [ARGUMENT...]
+ *
+ *     stat URL                      SIZE<TAB>TAG
+ *     list URL                      URL<TAB>SIZE<TAB>TAG of each object
+ *     cat URL                       the object
+ *     read URL OFFSET SIZE          bytes of it
+ *     pieces URL SIZE THREADS       all of it, in pieces of SIZE bytes that as many threads read
+ *     seconds URL SECONDS           reads the first and the last byte, with a pause between: the object may change
+ *
+ * Options: --endpoint URL, --region NAME, --profile NAME, --anonymous, --insecure, --retries N, --timeout N. The
+ * last line of stderr has the counts. Exit status as the tool's. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/output.h"
+#include "remote/remote.h"
+
+static int probe_stat(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_remote_object object = {0};
+    BL_TRY(bl_remote_stat(remote, argument[0], &object, e));
+    printf("%" PRId64 "\t%s\n", object.size, object.tag);
+    bl_remote_object_free(&object);
+    return BL_OK;
+}
+
+static int probe_print(void *context, const struct bl_remote_object *object, struct bl_error *e)
+{
+    (void)context, (void)e;
+    printf("%s\t%" PRId64 "\t%s\n", object->url, object->size, object->tag);
+    return BL_OK;
+}
+
+static int probe_list(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    return bl_remote_list(remote, argument[0], probe_print, NULL, e);
+}
+
+static int probe_cat(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_remote_object object = {0};
+    struct bl_buffer text = {0};
+    char path[32];
+    BL_TRY(bl_remote_stat(remote, argument[0], &object, e));
+    int fd = bl_temporary_open(NULL, e), code = fd < 0 ? fd : bl_remote_save(remote, &object, fd, e);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!code)
+        code = bl_io_read_file(path, SIZE_MAX, &text, e);
+    if (!code)
+        code = bl_io_write(STDOUT_FILENO, text.data, text.size, "stdout", e);
+    if (fd >= 0)
+        close(fd);
+    bl_buffer_free(&text);
+    bl_remote_object_free(&object);
+    return code;
+}
+
+static int probe_read(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_remote_object object = {0};
+    size_t size = (size_t)atoll(argument[2]);
+    char *data = malloc(size + 1);
+    if (!data)
+        return bl_error_memory(e);
+    int code = bl_remote_stat(remote, argument[0], &object, e);
+    if (!code)
+        code = bl_remote_read(remote, &object, atoll(argument[1]), size, data, e);
+    if (!code)
+        code = bl_io_write(STDOUT_FILENO, data, size, "stdout", e);
+    free(data);
+    bl_remote_object_free(&object);
+    return code;
+}
+
+/* What the threads of `pieces` share. */
+struct pieces {
+    struct bl_remote *remote;
+    struct bl_remote_object object;
+    int64_t size;
+    atomic_llong next;
+    char *data;
+    struct bl_error error; /* of the first that fails */
+    atomic_int code;
+};
+
+static void *pieces_read(void *context)
+{
+    struct pieces *p = context;
+    struct bl_error e = {0};
+    for (int64_t at; !atomic_load(&p->code) && (at = atomic_fetch_add(&p->next, p->size)) < p->object.size;) {
+        int64_t left = p->object.size - at, size = left < p->size ? left : p->size;
+        int code = bl_remote_read(p->remote, &p->object, at, (size_t)size, p->data + at, &e), none = 0;
+        if (code && atomic_compare_exchange_strong(&p->code, &none, code))
+            p->error = e;
+    }
+    return NULL;
+}
+
+static int probe_pieces(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct pieces p = {.remote = remote, .size = atoll(argument[1])};
+    pthread_t thread[64];
+    int threads = atoi(argument[2]), started = 0;
+    BL_TRY(bl_remote_stat(remote, argument[0], &p.object, e));
+    p.data = malloc((size_t)p.object.size + 1);
+    while (p.data && started < threads && started < 64 && !pthread_create(&thread[started], NULL, pieces_read, &p))
+        started++;
+    for (int i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    int code = bl_error_pass(e, atomic_load(&p.code), &p.error);
+    if (!code)
+        code = bl_io_write(STDOUT_FILENO, p.data, (size_t)p.object.size, "stdout", e);
+    free(p.data);
+    bl_remote_object_free(&p.object);
+    return code;
+}
+
+static int probe_seconds(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_remote_object object = {0};
+    char byte;
+    BL_TRY(bl_remote_stat(remote, argument[0], &object, e));
+    int code = bl_remote_read(remote, &object, 0, 1, &byte, e);
+    if (!code) {
+        usleep((useconds_t)(1e6 * atof(argument[1])));
+        code = bl_remote_read(remote, &object, object.size - 1, 1, &byte, e);
+    }
+    bl_remote_object_free(&object);
+    return code;
+}
+
+static const struct probe_command {
+    const char *name;
+    int arguments;
+    int (*run)(struct bl_remote *remote, char **argument, struct bl_error *e);
+} probe_commands[] = {{"stat", 1, probe_stat}, {"list", 1, probe_list},     {"cat", 1, probe_cat},
+                      {"read", 3, probe_read}, {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds}};
+
+/* Reads the options; returns the index of the first argument that is none. */
+static int probe_options(int argc, char **argv, struct bl_remote_options *options)
+{
+    int at = 1;
+    for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
+        const char *value = at + 1 < argc ? argv[at + 1] : "";
+        bool is_flag = strcmp(argv[at], "--anonymous") == 0 || strcmp(argv[at], "--insecure") == 0;
+        options->anonymous |= strcmp(argv[at], "--anonymous") == 0;
+        options->insecure |= strcmp(argv[at], "--insecure") == 0;
+        if (strcmp(argv[at], "--endpoint") == 0)
+            options->endpoint = value;
+        else if (strcmp(argv[at], "--region") == 0)
+            options->region = value;
+        else if (strcmp(argv[at], "--profile") == 0)
+            options->profile = value;
+        else if (strcmp(argv[at], "--retries") == 0)
+            options->retries = atoi(value);
+        else if (strcmp(argv[at], "--timeout") == 0)
+            options->timeout = atoi(value);
+        at += !is_flag;
+    }
+    return at;
+}
+
+int main(int argc, char **argv)
+{
+    struct bl_remote_options options = {.retries = BL_REMOTE_RETRIES, .timeout = BL_REMOTE_TIMEOUT};
+    struct bl_remote_counts counts;
+    struct bl_remote *remote = NULL;
+    struct bl_error e = {0};
+    int at = probe_options(argc, argv, &options), code = BL_EUSAGE;
+    const struct probe_command *command = NULL;
+    for (size_t i = 0; i < sizeof probe_commands / sizeof *probe_commands && at < argc; i++)
+        command = strcmp(probe_commands[i].name, argv[at]) == 0 ? &probe_commands[i] : command;
+    if (!command || argc - at - 1 != command->arguments)
+        return 64;
+    code = bl_remote_open(&remote, &options, NULL, &e);
+    if (!code)
+        code = command->run(remote, argv + at + 1, &e);
+    if (code)
+        fprintf(stderr, "%s\n", e.text);
+    if (remote) {
+        bl_remote_count(remote, &counts);
+        fprintf(stderr,
+                "%" PRId64 " requests, %" PRId64 " retries, %" PRId64 " bytes wanted, %" PRId64 " bytes fetched\n",
+                counts.requests, counts.retries, counts.wanted, counts.fetched);
+    }
+    bl_remote_close(remote);
+    return code == BL_OK ? 0 : code == BL_EUSAGE ? 2 : code == BL_EDATA ? 3 : 1;
+}
