@@ -60,6 +60,7 @@ enum {
 /* Results of a request. */
 #define BL_CURL_RESULTS(RESULT)                                                                                        \
     RESULT(OK, 0)                                                                                                      \
+    RESULT(UNSUPPORTED_PROTOCOL, 1)                                                                                    \
     RESULT(COULDNT_RESOLVE_PROXY, 5)                                                                                   \
     RESULT(COULDNT_RESOLVE_HOST, 6)                                                                                    \
     RESULT(COULDNT_CONNECT, 7)                                                                                         \

@@ -223,8 +223,10 @@ static bool exchange_check_answer(struct exchange *x)
         return true;
     if (r->tag && *a->tag && strcmp(r->tag, a->tag) != 0)
         return exchange_stop(x, BL_CHANGED, "its tag was %s, and is %s", r->tag, a->tag);
+    /* With the same ETag it is the same object, and the answer is wrong. */
     if (r->size >= 0 && a->total >= 0 && a->total != r->size)
-        return exchange_stop(x, BL_CHANGED, "it had %lld bytes, and has %lld", (long long)r->size, (long long)a->total);
+        return exchange_stop(x, r->tag && *a->tag ? BL_BROKEN : BL_CHANGED, "it had %lld bytes, and has %lld",
+                             (long long)r->size, (long long)a->total);
     x->is_data = true;
     x->data_max = r->size;
     if (!r->end)
@@ -319,7 +321,6 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
                    {BL_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1},
                    {BL_CURLOPT_HTTP_VERSION, BL_CURL_HTTP_1_1},
                    {BL_CURLOPT_PROTOCOLS, BL_CURL_HTTP_OR_HTTPS},
-                   {BL_CURLOPT_BUFFERSIZE, BUFFER_BYTES},
                    {BL_CURLOPT_CONNECTTIMEOUT_MS, r->connect_seconds * 1000L},
                    {BL_CURLOPT_LOW_SPEED_LIMIT, SPEED_MIN},
                    {BL_CURLOPT_LOW_SPEED_TIME, r->stall_seconds},
@@ -332,6 +333,8 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
                     {BL_CURLOPT_XFERINFODATA, x},  {BL_CURLOPT_OPENSOCKETDATA, x}};
     int result = BL_CURLE_OK;
     curl->curl_easy_reset(handle);
+    /* Version 7.88 refuses it after a name was not resolved, and then has the size of before. */
+    (void)curl->curl_easy_setopt(handle, BL_CURLOPT_BUFFERSIZE, BUFFER_BYTES);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !result; i++)
         result = curl->curl_easy_setopt(handle, numbers[i].option, numbers[i].value);
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers && !result; i++)
@@ -393,6 +396,7 @@ static void exchange_judge(const struct bl_curl *curl, struct exchange *x, int r
     case BL_CURLE_OPERATION_TIMEDOUT:
         (void)exchange_stop(x, x->answer->status ? BL_BROKEN : BL_UNREACHED, "the connection stalled");
         return;
+    case BL_CURLE_UNSUPPORTED_PROTOCOL: /* no HTTP */
     case BL_CURLE_PARTIAL_FILE:
     case BL_CURLE_GOT_NOTHING:
     case BL_CURLE_SEND_ERROR:

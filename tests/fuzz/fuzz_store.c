@@ -1,0 +1,62 @@
+/* Answers of stores, and URLs: whatever a server sends is parsed, or refused with a message. The first byte says what the
+ * others are. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "remote/listing.h"
+#include "remote/url.h"
+
+/* An object has a key, which is a text, and a size. */
+static int check_object(void *context, const struct bl_listed *object, struct bl_error *e)
+{
+    (void)context, (void)e;
+    never(!object->key[0] || object->size < 0 || !object->tag);
+    return BL_OK;
+}
+
+static void check_url(const char *text)
+{
+    struct bl_url url;
+    struct bl_error e = {0};
+    struct bl_site site;
+    int code = bl_url_parse(&url, text, &e);
+    never(code ? !e.text[0] : !url.key);
+    if (code)
+        return;
+    /* A host is a name or an address, and nothing that a request would read in another way. */
+    never(url.scheme == BL_URL_WEB && (bl_site_parse(&site, text) || !site.host_size || strpbrk(text, " \r\n\\")));
+    never(url.bucket && (!url.bucket[0] || strpbrk(url.bucket, " \r\n?#@\\")));
+    bl_url_free(&url);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bl_error e = {0};
+    struct bl_buffer next = {0};
+    struct bl_store_fault fault;
+    if (!size)
+        return 0;
+    /* Without room behind the text, so that reading beyond it is found. */
+    char *text = malloc(size);
+    never(!text);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    int code = BL_OK;
+    switch (data[0] & 3) {
+    case 0:
+        code = bl_listing_parse(text, size - 1, check_object, NULL, &next, &e);
+        break;
+    case 1:
+        code = bl_tree_parse(text, size - 1, check_object, NULL, &e);
+        break;
+    case 2:
+        bl_store_fault_parse(&fault, text, size - 1);
+        break;
+    default:
+        check_url(text);
+    }
+    never(code && !e.text[0]);
+    bl_buffer_free(&next);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,560 @@
+"""The client of src/remote, as the program remote_probe, against a server that recomputes every signature and fails in every way."""
+import hashlib
+import os
+import random
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import each
+from store import Object, Store
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROBE = os.environ.get("REMOTE_PROBE", os.path.join(ROOT, "build/release/tests/remote_probe"))
+KEYS = {"AWS_ACCESS_KEY_ID": "AKTEST", "AWS_SECRET_ACCESS_KEY": "se/cret+KEY="}
+DATA = random.Random(1).randbytes(300_000)
+
+
+class Result:
+    """What a run of the probe gave."""
+
+    def __init__(self, done):
+        lines = done.stderr.decode(errors="replace").splitlines()
+        counts = lines[-1].split() if lines and lines[-1].endswith("bytes fetched") else []
+        self.status, self.out, self.message = done.returncode, done.stdout, "\n".join(lines[:-1] if counts else lines)
+        self.requests, self.retries, self.wanted, self.fetched = (int(counts[i]) for i in (0, 2, 4, 7)) if counts else (0, 0, 0, 0)
+
+
+@unittest.skipUnless(os.path.exists(PROBE), "remote_probe is not built (make build/release/tests/remote_probe)")
+class Stored(unittest.TestCase):
+    """A test with a store of its own, and an empty home folder."""
+
+    def setUp(self):
+        self.store = Store()
+        self.home = tempfile.TemporaryDirectory()
+        self.environment = {"HOME": self.home.name, "AWS_EC2_METADATA_DISABLED": "true", "LC_ALL": "C.UTF-8", **KEYS}
+        if "LD_LIBRARY_PATH" in os.environ:
+            self.environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+
+    def tearDown(self):
+        self.store.__exit__()
+        self.home.cleanup()
+
+    def probe(self, *arguments, options=(), retries=3, timeout=2, limit=60, **environment):
+        """Runs the probe with the store as the endpoint."""
+        command = [PROBE, "--endpoint", self.store.url, "--retries", str(retries), "--timeout", str(timeout), *options, *map(str, arguments)]
+        return Result(subprocess.run(command, env={**self.environment, **environment}, capture_output=True, timeout=limit, check=False))
+
+    def good(self, *arguments, **more):
+        found = self.probe(*arguments, **more)
+        self.assertEqual((found.status, found.message), (0, ""))
+        self.assertEqual(self.store.complaints, [])
+        return found
+
+    def fails(self, status, words, *arguments, **more):
+        """It fails with the status, in one line that has the words and no secret."""
+        found = self.probe(*arguments, **more)
+        self.assertEqual(found.status, status, found.message)
+        self.assertIn(words, found.message)
+        self.assertEqual(found.message.count("\n"), 0, found.message)
+        for secret in "se/cret", "hf_right", "session-token":
+            self.assertNotIn(secret, found.message)
+        return found
+
+    def answer(self, *faults):
+        """The first requests for objects have these faults, one after the other; later ones have none."""
+        left = list(faults)
+
+        def fault(request):
+            return left.pop(0) if left and request.method == "GET" else None
+        self.store.fault = fault
+
+
+class Listing(Stored):
+    def listed(self, url, **more):
+        return [line.split("\t") for line in self.good("list", url, **more).out.decode().splitlines()]
+
+    def test_pages(self):
+        """Every object once, in order, a request for each thousand."""
+        names = [f"v/{i:05d}.mp4" for i in range(2500)]
+        for i, name in enumerate(names):
+            self.store.put("bucket", name, bytes(i % 7))
+        self.store.put("bucket", "w/other", b"x")
+        self.store.put("bucket", "v/folder/", b"")
+        found = self.listed("s3://bucket/v/")
+        self.assertEqual([url for url, _, _ in found], [f"s3://bucket/{name}" for name in names])
+        self.assertEqual([int(size) for _, size, _ in found], [i % 7 for i in range(2500)])
+        self.assertEqual(found[1][2], hashlib.md5(bytes(1)).hexdigest())
+        self.assertEqual(len(self.store.requests), 3)
+        self.assertEqual(self.store.connections, 1)
+
+    def test_bucket(self):
+        self.store.put("bucket", "a", b"x")
+        for url in "s3://bucket", "s3://bucket/":
+            self.assertEqual([row[0] for row in self.listed(url)], ["s3://bucket/a"])
+        self.assertEqual([row[0] for row in self.listed("gs://bucket/a")], ["gs://bucket/a"])
+
+    def test_odd_keys(self):
+        """Keys with every kind of character are listed as they are, and can be read by what was listed."""
+        keys = ["a b", "a+b", "a%20b", "a%2Fb", "a&b<c>'\"", "é/中", "..", "../x", "./y", "a//b", "a?b=c", "a#b", "a;b=c,d", "*?[x]", "~-_.", "a:b@c",
+                "a\\b", "{a}", "a=b", "a|b^c`"]
+        for key in keys:
+            self.store.put("bucket", "p/" + key, key.encode())
+        found = self.listed("s3://bucket/p/")
+        self.assertEqual(sorted(url for url, _, _ in found), sorted("s3://bucket/p/" + key for key in keys))
+        for url, _, _ in found:
+            self.assertEqual(self.good("cat", url).out.decode(), url[len("s3://bucket/p/"):])
+
+    def test_odd_prefixes(self):
+        for prefix in "a b+c/", "é%/", "=&/":
+            self.store.put("bucket", prefix + "x", b"")
+            self.assertEqual([row[0] for row in self.listed(f"s3://bucket/{prefix}")], [f"s3://bucket/{prefix}x"])
+
+    def test_refused(self):
+        self.store.put("bucket", "a", b"x")
+        self.fails(2, "s3://bucket/none/: there are no objects with this prefix", "list", "s3://bucket/none/")
+        self.fails(2, "s3://none/a: there is no such bucket", "list", "s3://none/a")
+        self.fails(2, "a web server has no list of its files", "list", f"{self.store.url}/web/")
+        self.fails(2, "it has no bucket", "list", "s3:///x")
+        self.store.endless = True
+        self.fails(1, "the list does not end", "list", "s3://bucket/a")
+
+    @each([("html", b"<html>hello</html>"), ("cut", b"<ListBucketResult><IsTruncated>false</IsTrunc"), ("empty", b"")])
+    def test_nonsense(self, _, body):
+        self.store.put_file("x", body)
+        self.store.fault = lambda request: None
+        route = type(self.store.RequestHandlerClass.__name__, (self.store.RequestHandlerClass,), {})
+        route.answer_listing = lambda handler, *_: handler.send(200, {}, body)
+        self.store.RequestHandlerClass = route
+        self.store.put("bucket", "a", b"x")
+        self.fails(1, "s3://bucket/a: the answer has no listing", "list", "s3://bucket/a")
+
+
+class Reading(Stored):
+    def setUp(self):
+        super().setUp()
+        self.store.put("bucket", "a.bin", DATA)
+
+    def test_whole(self):
+        found = self.good("cat", "s3://bucket/a.bin")
+        self.assertEqual(found.out, DATA)
+        self.assertEqual((found.requests, found.wanted, found.fetched), (2, len(DATA), len(DATA)))
+        self.assertEqual(self.store.connections, 1)
+
+    def test_stat(self):
+        size, tag = self.good("stat", "s3://bucket/a.bin").out.decode().rstrip("\n").split("\t")
+        self.assertEqual((int(size), tag), (len(DATA), hashlib.md5(DATA).hexdigest()))
+
+    def test_ranges(self):
+        for begin, size in (0, 1), (0, len(DATA)), (len(DATA) - 1, 1), (1000, 77), (len(DATA), 0):
+            found = self.good("read", "s3://bucket/a.bin", begin, size)
+            self.assertEqual(found.out, DATA[begin:begin + size])
+            self.assertEqual(found.fetched, size)
+        self.fails(1, "it ends at 300000", "read", "s3://bucket/a.bin", len(DATA), 1)
+        self.fails(1, "it ends at 300000", "read", "s3://bucket/a.bin", 1, len(DATA))
+
+    def test_empty(self):
+        self.store.put("bucket", "empty", b"")
+        self.assertEqual(self.good("cat", "s3://bucket/empty").out, b"")
+
+    def test_conditions(self):
+        """Each request for bytes is for the object that was stated."""
+        self.good("read", "s3://bucket/a.bin", 5, 10)
+        asked = self.store.requests[-1].headers
+        self.assertEqual((asked["range"], asked["if-match"]), ("bytes=5-14", f'"{hashlib.md5(DATA).hexdigest()}"'))
+        self.assertEqual(asked["accept-encoding"], "identity")
+
+    def test_threads(self):
+        """Pieces by eight threads: connections are used again, one for each thread at most, and not a byte more is fetched."""
+        self.store.latency = 0.005
+        found = self.good("pieces", "s3://bucket/a.bin", 3000, 8)
+        self.assertEqual(found.out, DATA)
+        self.assertEqual((found.requests, found.fetched), (101, len(DATA)))
+        self.assertLessEqual(self.store.connections, 8)
+
+    def test_other_libraries(self):
+        """GnuTLS signs, too: Debian's libcurl3-gnutls under the first name."""
+        library = "/usr/lib/x86_64-linux-gnu/libcurl-gnutls.so.4"
+        if not os.path.exists(library):
+            self.skipTest("no libcurl-gnutls.so.4")
+        os.symlink(library, os.path.join(self.home.name, "libcurl.so.4"))
+        self.assertEqual(self.good("cat", "s3://bucket/a.bin", LD_LIBRARY_PATH=self.home.name).out, DATA)
+
+    def test_google(self):
+        self.store.region = "auto"
+        self.assertEqual(self.good("cat", "gs://bucket/a.bin", GS_ACCESS_KEY_ID="AKTEST", GS_SECRET_ACCESS_KEY="se/cret+KEY=",
+                                   AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="").out, DATA)
+
+    def test_environment(self):
+        """The endpoint of the environment, and one with a path."""
+        found = subprocess.run([PROBE, "cat", "s3://bucket/a.bin"], env={**self.environment, "AWS_ENDPOINT_URL_S3": self.store.url + "/"},
+                               capture_output=True, check=True)
+        self.assertEqual(found.stdout, DATA)
+        self.fails(2, "the endpoint 127.0.0.1 is no URL of a server", "cat", "s3://bucket/a.bin", options=("--endpoint", "127.0.0.1"))
+
+
+class Credentials(Stored):
+    def setUp(self):
+        super().setUp()
+        self.store.put("bucket", "a", b"content")
+        self.store.keys["AKTOKEN"] = ("s2", "to/ken+=")
+
+    def test_token(self):
+        right = {"AWS_ACCESS_KEY_ID": "AKTOKEN", "AWS_SECRET_ACCESS_KEY": "s2"}
+        self.assertEqual(self.good("cat", "s3://bucket/a", **right, AWS_SESSION_TOKEN="to/ken+=").out, b"content")
+        self.fails(2, "the session token does not belong to the access key", "cat", "s3://bucket/a", **right)
+        self.store.expired.add("AKTOKEN")
+        self.fails(2, "the session has expired", "cat", "s3://bucket/a", **right, AWS_SESSION_TOKEN="to/ken+=")
+
+    @each([
+        ("unknown", {"AWS_ACCESS_KEY_ID": "AKNONE"}, "the store does not know the access key"),
+        ("wrong", {"AWS_SECRET_ACCESS_KEY": "other"}, "the secret access key does not belong to the access key"),
+        ("half", {"AWS_SECRET_ACCESS_KEY": ""}, "the id of an access key without the other half"),
+        ("none", {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "no credentials: set AWS_ACCESS_KEY_ID"),
+        ("profile", {"AWS_PROFILE": "nobody", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "has a profile nobody")])
+    def test_refused(self, _, environment, words):
+        for command in "stat", "list", "cat":
+            found = self.fails(2, words, command, "s3://bucket/a", **environment)
+            self.assertTrue(found.message.startswith("s3://bucket/a: "), found.message)
+            self.assertLessEqual(found.requests, 2)
+
+    def test_clock(self):
+        self.store.skew = 3600
+        self.fails(2, "the clock of this machine is wrong", "cat", "s3://bucket/a")
+
+    def test_denied(self):
+        self.store.denied.add("bucket")
+        self.fails(2, "s3://bucket/a: access denied", "cat", "s3://bucket/a")
+        self.fails(2, "s3://bucket/: access denied", "list", "s3://bucket/")
+        self.fails(2, "s3://bucket/none: access denied", "stat", "s3://bucket/none")
+
+    def test_anonymous(self):
+        none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+        self.fails(2, "access denied", "cat", "s3://bucket/a", options=("--anonymous",), **none)
+        self.store.public.add("bucket")
+        self.assertEqual(self.good("cat", "s3://bucket/a", options=("--anonymous",), **none).out, b"content")
+        self.assertNotIn("authorization", self.store.requests[-1].headers)
+
+    def test_profile(self):
+        os.mkdir(f"{self.home.name}/.aws")
+        with open(f"{self.home.name}/.aws/credentials", "w", encoding="utf-8") as file:
+            file.write("[mine]\naws_access_key_id = AKTEST\naws_secret_access_key = se/cret+KEY=\n")
+        none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+        self.assertEqual(self.good("cat", "s3://bucket/a", options=("--profile", "mine"), **none).out, b"content")
+        with open(f"{self.home.name}/.aws/config", "w", encoding="utf-8") as file:
+            file.write("[profile sso]\nsso_session = x\n")
+        self.fails(2, "the profile has sso_session, which bload does not use", "cat", "s3://bucket/a", options=("--profile", "sso"), **none)
+
+    def test_instance(self):
+        """Keys of IMDSv2; new ones are asked for when a session has ended before its time."""
+        self.store.role = ["AKTOKEN"]
+        service = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_DISABLED": "",
+                   "AWS_EC2_METADATA_SERVICE_ENDPOINT": self.store.url + "/"}
+        self.assertEqual(self.good("cat", "s3://bucket/a", **service).out, b"content")
+        self.assertEqual([(r.method, r.path) for r in self.store.requests[:3]],
+                         [("PUT", "/latest/api/token"), ("GET", "/latest/meta-data/iam/security-credentials/"),
+                          ("GET", "/latest/meta-data/iam/security-credentials/my%20role")])
+        self.store.keys["AKOLD"] = ("s3", "old")
+        self.store.expired.add("AKOLD")
+        self.store.role = ["AKOLD", "AKTOKEN"]
+        self.assertEqual(self.good("cat", "s3://bucket/a", **service).out, b"content")
+        self.store.role = []
+        self.fails(2, "no credentials", "cat", "s3://bucket/a", **service)
+
+    def test_container(self):
+        self.store.role = ["AKTOKEN"]
+        service = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": self.store.url + "/container",
+                   "AWS_CONTAINER_AUTHORIZATION_TOKEN": "container-token"}
+        self.assertEqual(self.good("cat", "s3://bucket/a", **service).out, b"content")
+
+    def test_plain(self):
+        """Credentials go through no network without TLS."""
+        found = self.fails(2, "http:// protects neither data nor credentials", "cat", "s3://bucket/a",
+                           options=("--endpoint", "http://storage.example.org"))
+        self.assertEqual(found.requests, 0)
+        self.fails(2, "http:// protects neither", "cat", "http://storage.example.org/x")
+        self.fails(2, "http:// protects neither", "cat", "hf://datasets/o/n/x", HF_ENDPOINT="http://hub.example.org")
+
+
+class Regions(Stored):
+    def setUp(self):
+        super().setUp()
+        self.store.put("bucket", "a", b"content")
+        self.store.regions["bucket"] = "eu-north-1"
+
+    @each(["header", "body"])
+    def test_learnt(self, way):
+        """What the store says is used for all that follows."""
+        self.store.region_way = way
+        self.assertEqual(self.good("cat", "s3://bucket/a").out, b"content")
+        wrong = [r for r in self.store.requests if "/us-east-1/" in r.headers["authorization"]]
+        self.assertLessEqual(len(wrong), 2)
+        self.assertEqual(len(self.good("list", "s3://bucket/").out.splitlines()), 1)
+
+    def test_given(self):
+        self.store.region_way = "silent"
+        self.assertEqual(self.good("cat", "s3://bucket/a", options=("--region", "eu-north-1")).out, b"content")
+        self.assertEqual(self.good("cat", "s3://bucket/a", AWS_REGION="eu-north-1").out, b"content")
+        self.assertEqual(len(self.store.requests), 4)
+
+    @each(["silent", "location"])
+    def test_unknown(self, way):
+        self.store.region_way = way
+        for command in "cat", "list":
+            self.fails(2 if way == "silent" else 1, "--region", command, "s3://bucket/a")
+        self.fails(2, "is no name of a region", "cat", "s3://bucket/a", options=("--region", "x.evil.example/"))
+
+    def test_hostile(self):
+        """A region becomes part of a host's name: one that is no name is not used."""
+        self.store.regions["bucket"] = "x.evil.example/"
+        self.fails(2, "the bucket is in another region", "list", "s3://bucket/a")
+
+
+class Faults(Stored):
+    def setUp(self):
+        super().setUp()
+        self.store.put("bucket", "a.bin", DATA)
+
+    @each([
+        ("cut", "cut 100000"), ("cut_first", "cut 0"), ("length", "length 1000"), ("length_less", "length -1000"), ("open", "open 5000"),
+        ("reset", "reset"), ("status_500", "status 500"), ("status_502", "status 502"), ("status_503", "status 503 1"), ("status_429", "status 429 1"),
+        ("slow_down", "error 503 SlowDown"), ("headers", "headers"), ("stall", "stall 1000"), ("shift", "shift 7"), ("more", "more 10"),
+        ("unranged", "unranged"), ("total", "total 5")])
+    def test_repeated(self, name, fault):
+        """The bytes are right, and those that came are not fetched again."""
+        self.answer(fault)
+        began = time.monotonic()
+        # A shifted range that is refused before its body costs nothing; a length that is too small is noticed at the end.
+        command = ("read", "s3://bucket/a.bin", 1000, 200_000) if name in ("shift", "unranged", "more", "length_less", "total") else ("cat", "s3://bucket/a.bin")
+        found = self.good(*command)
+        self.assertEqual(found.out, DATA[1000:201_000] if command[0] == "read" else DATA)
+        self.assertEqual(found.retries, 0 if name == "reset" else 1)  # libcurl repeats what a kept connection did not answer
+        if name in ("cut", "length", "open", "stall"):
+            self.assertLessEqual(found.fetched, 1.05 * len(DATA))
+        if fault.endswith(" 1"):
+            self.assertGreaterEqual(time.monotonic() - began, 1)
+
+    def test_often(self):
+        """A connection that breaks again and again, with bytes each time, is given up after the tries that were asked for."""
+        self.answer(*["cut 1000"] * 3)
+        found = self.good("cat", "s3://bucket/a.bin")
+        self.assertEqual((found.out, found.retries), (DATA, 3))
+        self.assertLess(found.fetched, len(DATA) + 10_000)
+        self.answer(*["cut 1000"] * 4)
+        self.fails(1, "4 tries", "cat", "s3://bucket/a.bin")
+
+    @each([
+        ("status_500", "status 500", "the server answers 500"), ("reset", "reset", "cannot be fetched"), ("stall", "stall 10", "the connection stalled"),
+        ("cut", "cut 0", "cannot be fetched"), ("shift", "shift 7", "another part was sent"), ("nonsense", "nonsense", "cannot be fetched"),
+        ("headers", "headers", "the headers do not end")])
+    def test_given_up(self, _, fault, words):
+        """A network failure is no bad content: status 1, with the number of tries."""
+        self.answer(*[fault] * 9)
+        found = self.fails(1, words, "read", "s3://bucket/a.bin", 10, 1000, retries=1, timeout=1)
+        self.assertIn("2 tries", found.message)
+
+    @each([
+        ("whole", "whole", "the server sends whole objects when a part is requested"), ("empty", "204", "the server answers 204"),
+        ("changed", "status 412", "the object has changed since the run listed it"), ("tag", "tag", "the object has changed"),
+        ("gone", "error 404 NoSuchKey", "the object vanished"),
+        ("denied", "error 403 AccessDenied", "the object vanished, or access to it: access denied"), ("teapot", "status 418", "the server answers 418")])
+    def test_final(self, _, fault, words):
+        """What another try would not change ends the run at once, and is a failure of the run: status 1."""
+        self.answer(fault)
+        found = self.fails(1, words, "read", "s3://bucket/a.bin", 10, 1000)
+        self.assertTrue(found.message.startswith("s3://bucket/a.bin: "))
+        self.assertEqual(found.retries, 0)
+
+    def test_whole_for_all(self):
+        """A server may ignore a range that is the whole object."""
+        self.answer("whole")
+        self.assertEqual(self.good("read", "s3://bucket/a.bin", 0, len(DATA)).out, DATA)
+
+    def test_changed(self):
+        """An object that is replaced, shortened or removed during the run ends it by name."""
+        for change in (Object(DATA[::-1]), Object(DATA[:50]), Object(DATA + b"x"), None):
+            self.store.put("bucket", "a.bin", DATA)
+
+            def replace(with_what=change):
+                if with_what is None:
+                    del self.store.buckets["bucket"]["a.bin"]
+                else:
+                    self.store.buckets["bucket"]["a.bin"] = with_what
+            timer = threading.Timer(0.4, replace)
+            timer.start()
+            self.fails(1, "s3://bucket/a.bin: the object " + ("has changed" if change else "vanished"), "seconds", "s3://bucket/a.bin", 1.0)
+            timer.join()
+
+    def test_listing(self):
+        """Lists are repeated, too."""
+        self.answer("status 503", "reset", "cut 10")
+        self.assertEqual(len(self.good("list", "s3://bucket/").out.splitlines()), 1)
+
+    def test_no_server(self):
+        """A name that does not exist, and a port that nobody listens on, are given up soon."""
+        for endpoint in "http://127.0.0.1:1", "https://no-such-host.invalid":
+            found = self.fails(1, "cannot be fetched", "cat", "s3://bucket/a.bin", options=("--endpoint", endpoint), retries=7)
+            self.assertIn("3 tries", found.message)
+
+    def test_slow(self):
+        """Slow is not stalled."""
+        self.answer("slow 40")
+        self.assertEqual(self.good("cat", "s3://bucket/a.bin", timeout=1).out, DATA)
+
+
+class Web(Stored):
+    def url(self, name):
+        return f"{self.store.url}/web/{name}"
+
+    def test_reading(self):
+        self.store.put_file("dir/a b.txt", DATA)
+        found = self.good("cat", self.url("dir/a%20b.txt"))
+        self.assertEqual(found.out, DATA)
+        self.assertNotIn("authorization", self.store.requests[-1].headers)
+        self.assertEqual(self.good("pieces", self.url("dir/a%20b.txt"), 50_000, 4).out, DATA)
+
+    def test_tags(self):
+        """Weak ETags and times of modification are compared here, as servers do not compare them."""
+        for tag in 'W/"weak"', "":
+            self.store.put_file("x", DATA, tag=tag)
+            self.assertEqual(self.good("read", self.url("x"), 5, 5).out, DATA[5:10])
+            self.assertNotIn("if-match", self.store.requests[-1].headers)
+            self.answer("tag")
+            self.fails(1, "the object has changed", "read", self.url("x"), 5, 5)
+
+    def test_sizes(self):
+        """Without a tag, another time or size shows that a file has changed."""
+        self.store.put_file("x", DATA, tag="")
+        self.answer("moved")
+        self.fails(1, "its tag was Tue, 14 Nov 2023", "read", self.url("x"), 5, 5)
+        self.store.fault = lambda request: "nameless" if request.method == "HEAD" else None
+        self.assertEqual(self.good("stat", self.url("x")).out, b"300000\t\n")
+        self.assertEqual(self.good("read", self.url("x"), 5, 5).out, DATA[5:10])
+        self.store.fault = lambda request: "nameless" if request.method == "HEAD" else "total 5"
+        self.fails(1, "it had 300000 bytes, and has 300005", "read", self.url("x"), 5, 5)
+
+    def test_no_ranges(self):
+        self.store.put_file("x", DATA)
+        self.store.ranges = False
+        self.assertEqual(self.good("cat", self.url("x")).out, DATA)
+        self.fails(1, "the server sends whole objects", "read", self.url("x"), 5, 5)
+
+    def test_no_head(self):
+        """A server that answers GET alone."""
+        self.store.put_file("x", DATA)
+        self.store.fault = lambda request: "status 405" if request.method == "HEAD" else None
+        self.assertEqual(self.good("cat", self.url("x")).out, DATA)
+        self.store.put_file("empty", b"")
+        self.assertEqual(self.good("cat", self.url("empty")).out, b"")
+
+    def test_missing(self):
+        self.fails(2, "there is no such file", "stat", self.url("none"))
+        self.store.fault = lambda request: "status 403"
+        self.fails(2, "access denied", "stat", self.url("none"))
+
+    def test_redirects(self):
+        """To the same server, to another one, in a circle."""
+        with Store() as other:
+            other.put_file("y", DATA)
+            self.store.put_file("y", DATA)
+            self.store.put_file("same", b"", redirect="/web/y")
+            self.store.put_file("elsewhere", b"", redirect=f"{other.url}/web/y")
+            self.store.put_file("circle", b"", redirect="circle")
+            for name in "same", "elsewhere":
+                self.assertEqual(self.good("read", self.url(name), 7, 1000).out, DATA[7:1007])
+            self.assertGreater(len(other.requests), 0)
+            self.fails(1, "redirects do not end", "stat", self.url("circle"))
+
+    @each([
+        ("file", "file:///etc/passwd", "not on a web server"), ("ftp", "ftp://127.0.0.1/x", "not on a web server"),
+        ("user", "http://a:b@127.0.0.1/x", "not on a web server"), ("plain", "http://example.org/x", "a redirect leads to http://"),
+        ("metadata", "https://169.254.169.254/latest/", "an address that is not public"), ("private", "https://10.0.0.1/x", "an address that is not public"),
+        ("mapped", "https://[::ffff:192.168.0.1]/x", "an address that is not public"), ("local", "https://[fd00::1]/x", "an address that is not public")])
+    def test_refused_redirects(self, _, target, words):
+        self.store.put_file("x", b"", redirect=target)
+        found = self.fails(1, words, "stat", self.url("x"), limit=10)
+        self.assertEqual(found.retries, 0)
+
+    def test_signed_redirects(self):
+        """Signed requests are not sent elsewhere."""
+        with Store() as other:
+            self.store.put("bucket", "a", DATA, redirect=f"{other.url}/web/y")
+            self.fails(1, "the store redirects elsewhere", "stat", "s3://bucket/a")
+            self.assertEqual(other.requests, [])
+
+
+class Hub(Stored):
+    def setUp(self):
+        super().setUp()
+        self.environment["HF_ENDPOINT"] = self.store.url
+        self.files = {f"data/{i:03d} x.txt": f"text {i}".encode() * (i + 1) for i in range(25)} | {"README.md": b"# readme"}
+
+    def test_listing(self):
+        """Pages, folders, and names that begin alike."""
+        self.store.page = 7
+        self.store.put_dataset("owner/name", self.files)
+        found = self.good("list", "hf://datasets/owner/name/data/").out.decode().splitlines()
+        self.assertEqual([line.split("\t")[0] for line in found], [f"hf://datasets/owner/name/data/{i:03d} x.txt" for i in range(25)])
+        self.assertEqual(len(self.good("list", "hf://datasets/owner/name@main").out.decode().splitlines()), 26)
+        self.assertEqual(len(self.good("list", "hf://datasets/owner/name/data/01").out.decode().splitlines()), 10)
+
+    def test_commit(self):
+        """All requests are for the commit that the revision meant first."""
+        self.store.put_dataset("owner/name", self.files, revisions=("main", "refs/pr/1"))
+        url = "hf://datasets/owner/name@refs/pr/1/data/003 x.txt"
+        self.assertEqual(self.good("cat", url).out, self.files["data/003 x.txt"])
+        self.assertEqual([r.path.split("/")[-1] for r in self.store.requests[:1]], ["refs%2Fpr%2F1"])
+        self.assertTrue(all("/" + "a1" * 20 + "/" in r.path for r in self.store.requests[1:]))
+
+    def test_large(self):
+        """Large files lie elsewhere: what the Hub says of them is compared, and the token stays with the Hub."""
+        with Store() as other:
+            self.store.put_dataset("owner/name", self.files, private=True, far=f"{other.url}/web/")
+            for name, data in self.files.items():
+                other.put_file(name, data)
+            url, data = "hf://datasets/owner/name/data/007 x.txt", self.files["data/007 x.txt"]
+            size, tag = self.good("stat", url, HF_TOKEN="hf_right").out.decode().split()
+            self.assertEqual((int(size), tag), (len(data), hashlib.md5(data).hexdigest()))
+            self.assertEqual(other.requests, [])
+            self.assertEqual(self.good("read", url, 3, 9, HF_TOKEN="hf_right").out, data[3:12])
+            self.assertEqual(len(other.requests), 1)
+            self.assertNotIn("authorization", other.requests[0].headers)
+            self.assertNotIn("if-match", other.requests[0].headers)
+            listed = self.good("list", "hf://datasets/owner/name/data/007", HF_TOKEN="hf_right").out.decode().split("\t")
+            self.assertEqual(listed[2].strip(), tag)
+            self.store.hub["datasets/owner/name"]["files"]["data/007 x.txt"] = Object(b"other")
+
+            def change():
+                self.store.hub["datasets/owner/name"]["files"]["data/007 x.txt"] = Object(b"third")
+            timer = threading.Timer(0.4, change)
+            other.put_file("data/007 x.txt", b"other")
+            timer.start()
+            self.fails(1, "the object has changed", "seconds", url, 1.0, HF_TOKEN="hf_right")
+            timer.join()
+
+    def test_refused(self):
+        self.store.put_dataset("owner/name", self.files, private=True)
+        url = "hf://datasets/owner/name/README.md"
+        self.fails(2, "needs a token in HF_TOKEN", "cat", url)
+        self.fails(2, "needs a token in HF_TOKEN", "cat", url, options=("--anonymous",), HF_TOKEN="hf_right")
+        self.assertEqual(self.good("cat", url, HF_TOKEN="hf_right").out, b"# readme")
+        os.makedirs(f"{self.home.name}/.cache/huggingface")
+        with open(f"{self.home.name}/.cache/huggingface/token", "w", encoding="utf-8") as file:
+            file.write("hf_right\n")
+        self.assertEqual(self.good("cat", url).out, b"# readme")
+        self.fails(2, "there is no such dataset, revision or file", "cat", "hf://datasets/owner/name/none")
+        self.fails(2, "there is no such dataset, revision or file", "cat", "hf://datasets/owner/name@old/README.md")
+        self.fails(2, "there is no such dataset, revision or file", "list", "hf://datasets/owner/name/none/")
+        self.fails(2, "hf://datasets/OWNER/NAME", "cat", "hf://owner/name/x")
+
+    def test_next_page(self):
+        """The list goes on at the Hub alone, as the token goes with the request."""
+        self.store.page, self.store.next_page = 7, "https://evil.example"
+        self.store.put_dataset("owner/name", self.files)
+        self.fails(1, "the next part of the list is on another server", "list", "hf://datasets/owner/name/data/")
+
+
+if __name__ == "__main__":
+    unittest.main()
