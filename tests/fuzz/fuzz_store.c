@@ -1,5 +1,5 @@
-/* Answers of stores, and URLs: whatever a server sends is parsed, or refused with a message. The first byte says what the
- * others are. */
+/* Answers of stores, and URLs: whatever a server sends is parsed, or refused with a message. The first byte says what
+ * the others are. */
 #include <string.h>
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
 """The client of src/remote, as the program remote_probe, against a server that recomputes every signature and fails in every way."""
 import hashlib
+import logging
 import os
 import random
 import subprocess
@@ -10,6 +11,12 @@ import unittest
 
 from harness import each
 from store import Object, Store
+
+try:
+    import boto3
+    from moto.server import ThreadedMotoServer
+except ImportError:
+    ThreadedMotoServer = None
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROBE = os.environ.get("REMOTE_PROBE", os.path.join(ROOT, "build/release/tests/remote_probe"))
@@ -554,6 +561,59 @@ class Hub(Stored):
         self.store.page, self.store.next_page = 7, "https://evil.example"
         self.store.put_dataset("owner/name", self.files)
         self.fails(1, "the next part of the list is on another server", "list", "hf://datasets/owner/name/data/")
+
+
+@unittest.skipUnless(ThreadedMotoServer, "no moto")
+class Moto(Stored):
+    """A server of others: what it lists, and what its answers look like."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        cls.moto = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        cls.moto.start()
+        host, port = cls.moto.get_host_and_port()
+        cls.endpoint = f"http://{host}:{port}"
+        cls.client = boto3.client("s3", endpoint_url=cls.endpoint, aws_access_key_id="AKTEST", aws_secret_access_key="se/cret+KEY=",
+                                  region_name="us-east-1")
+        cls.client.create_bucket(Bucket="bucket")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.moto.stop()
+        super().tearDownClass()
+
+    def setUp(self):
+        super().setUp()
+        self.environment["AWS_ENDPOINT_URL"] = self.endpoint
+
+    def probe(self, *arguments, options=(), **more):
+        return super().probe(*arguments, options=("--endpoint", self.endpoint, *options), **more)
+
+    def test_all(self):
+        keys = ["a b", "a+b", "a%20b", "é/中", "a&b<c>", "..x", "a//b", "a=b,c;d"]
+        for key in keys:
+            self.client.put_object(Bucket="bucket", Key="p/" + key, Body=key.encode() * 1000)
+        for i in range(1100):
+            self.client.put_object(Bucket="bucket", Key=f"many/{i}", Body=b"")
+        found = [line.split("\t") for line in self.good("list", "s3://bucket/p/").out.decode().splitlines()]
+        self.assertEqual(sorted(url for url, _, _ in found), sorted("s3://bucket/p/" + key for key in keys))
+        for url, size, tag in found:
+            data = url[len("s3://bucket/p/"):].encode() * 1000
+            self.assertEqual((int(size), tag), (len(data), hashlib.md5(data).hexdigest()))
+            self.assertEqual(self.good("cat", url).out, data)
+            self.assertEqual(self.good("read", url, 100, 700).out, data[100:800])
+        self.assertEqual(len(self.good("list", "s3://bucket/many/").out.splitlines()), 1100)
+
+    def test_refused(self):
+        self.fails(2, "there is no such bucket", "list", "s3://none/x")
+        self.fails(2, "there is no such object", "cat", "s3://bucket/none")
+        self.client.put_object(Bucket="bucket", Key="x", Body=DATA)
+        timer = threading.Timer(0.4, lambda: self.client.put_object(Bucket="bucket", Key="x", Body=DATA[::-1]))
+        timer.start()
+        self.fails(1, "s3://bucket/x: the object has changed", "seconds", "s3://bucket/x", 1.0)
+        timer.join()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,23 @@
 #include "remote/remote.h"
 #include "unit.h"
 
-static const char *const variables[] = {"AWS_PROFILE",         "AWS_REGION",          "AWS_DEFAULT_REGION",
-                                        "AWS_ENDPOINT_URL",    "AWS_ENDPOINT_URL_S3", "AWS_SESSION_TOKEN",
-                                        "GS_ACCESS_KEY_ID",    "GS_SECRET_ACCESS_KEY", "HF_TOKEN",
-                                        "HF_HOME",             "HF_TOKEN_PATH",       "HF_ENDPOINT",
-                                        "AWS_CONFIG_FILE",     "CURL_CA_BUNDLE",      "SSL_CERT_FILE",
-                                        "AWS_CA_BUNDLE",       "AWS_SHARED_CREDENTIALS_FILE"};
+static const char *const variables[] = {"AWS_PROFILE",
+                                        "AWS_REGION",
+                                        "AWS_DEFAULT_REGION",
+                                        "AWS_ENDPOINT_URL",
+                                        "AWS_ENDPOINT_URL_S3",
+                                        "AWS_SESSION_TOKEN",
+                                        "GS_ACCESS_KEY_ID",
+                                        "GS_SECRET_ACCESS_KEY",
+                                        "HF_TOKEN",
+                                        "HF_HOME",
+                                        "HF_TOKEN_PATH",
+                                        "HF_ENDPOINT",
+                                        "AWS_CONFIG_FILE",
+                                        "CURL_CA_BUNDLE",
+                                        "SSL_CERT_FILE",
+                                        "AWS_CA_BUNDLE",
+                                        "AWS_SHARED_CREDENTIALS_FILE"};
 
 static void keys_enter(void)
 {
@@ -45,40 +56,89 @@ static const struct {
     const char *expected; /* the URL of the request; or how the fault begins, after a "!" */
     const char *header;   /* a part of a header, or NULL: it has none */
 } requests[] = {
-    {"s3://bucket/a b/c", {0}, {"GET"}, "https://bucket.s3.us-east-1.amazonaws.com/a%20b/c", "Credential=AK/"},
-    {"s3://bucket/k", {.region = "eu-west-1"}, {"GET"}, "https://bucket.s3.eu-west-1.amazonaws.com/k", "/eu-west-1/s3/"},
-    {"s3://bucket/k", {.region = "cn-north-1"}, {"GET"}, "https://bucket.s3.cn-north-1.amazonaws.com.cn/k", ""},
-    /* A certificate is for one part of a host's name, and host names have no upper case. */
-    {"s3://my.bucket/k", {0}, {"GET"}, "https://s3.us-east-1.amazonaws.com/my.bucket/k", ""},
-    {"s3://Bucket/k", {0}, {"GET"}, "https://s3.us-east-1.amazonaws.com/Bucket/k", ""},
-    {"s3://bucket/../k", {0}, {"GET"}, "https://bucket.s3.us-east-1.amazonaws.com/../k", ""},
-    {"s3://bucket/p x/", {0}, {"GET", BL_GET_LISTING},
-     "https://bucket.s3.us-east-1.amazonaws.com/?encoding-type=url&list-type=2&prefix=p%20x%2F", ""},
-    {"s3://my.bucket/p", {0}, {"GET", BL_GET_LISTING, .token = "a+/="},
-     "https://s3.us-east-1.amazonaws.com/my.bucket?continuation-token=a%2B%2F%3D&encoding-type=url&list-type=2&prefix=p",
+    {"s3://bucket/a b/c",
+     {0},
+     {.method = "GET"},
+     "https://bucket.s3.us-east-1.amazonaws.com/a%20b/c",
+     "Credential=AK/"},
+    {"s3://bucket/k",
+     {.region = "eu-west-1"},
+     {.method = "GET"},
+     "https://bucket.s3.eu-west-1.amazonaws.com/k",
+     "/eu-west-1/s3/"},
+    {"s3://bucket/k",
+     {.region = "cn-north-1"},
+     {.method = "GET"},
+     "https://bucket.s3.cn-north-1.amazonaws.com.cn/k",
      ""},
-    {"s3://bucket/k", {.endpoint = "https://minio.example:9000/"}, {"GET"}, "https://minio.example:9000/bucket/k", ""},
-    {"s3://bucket/k", {.endpoint = "https://ceph.example/s3"}, {"GET"}, "https://ceph.example/s3/bucket/k",
+    /* A certificate is for one part of a host's name, and host names have no upper case. */
+    {"s3://my.bucket/k", {0}, {.method = "GET"}, "https://s3.us-east-1.amazonaws.com/my.bucket/k", ""},
+    {"s3://Bucket/k", {0}, {.method = "GET"}, "https://s3.us-east-1.amazonaws.com/Bucket/k", ""},
+    {"s3://bucket/../k", {0}, {.method = "GET"}, "https://bucket.s3.us-east-1.amazonaws.com/../k", ""},
+    {"s3://bucket/p x/",
+     {0},
+     {.method = "GET", .purpose = BL_GET_LISTING},
+     "https://bucket.s3.us-east-1.amazonaws.com/?encoding-type=url&list-type=2&prefix=p%20x%2F",
+     ""},
+    {"s3://my.bucket/p",
+     {0},
+     {.method = "GET", .purpose = BL_GET_LISTING, .token = "a+/="},
+     "https://s3.us-east-1.amazonaws.com/"
+     "my.bucket?continuation-token=a%2B%2F%3D&encoding-type=url&list-type=2&prefix=p",
+     ""},
+    {"s3://bucket/k",
+     {.endpoint = "https://minio.example:9000/"},
+     {.method = "GET"},
+     "https://minio.example:9000/bucket/k",
+     ""},
+    {"s3://bucket/k",
+     {.endpoint = "https://ceph.example/s3"},
+     {.method = "GET"},
+     "https://ceph.example/s3/bucket/k",
      "host: ceph.example"},
-    {"s3://bucket/k", {.anonymous = true}, {"GET"}, "https://bucket.s3.us-east-1.amazonaws.com/k", NULL},
-    {"s3://bucket/k", {0}, {"GET", .tag = "abc"}, "https://bucket.s3.us-east-1.amazonaws.com/k", "If-Match: \"abc\""},
-    {"gs://bucket/k", {0}, {"GET"}, "https://storage.googleapis.com/bucket/k", "/auto/s3/"},
-    {"https://h.example/a%20b?x", {0}, {"GET"}, "https://h.example/a%20b?x", NULL},
-    {"https://h.example/a", {0}, {"GET", .tag = "W/abc"}, "https://h.example/a", NULL},
-    {"https://h.example/a", {0}, {"GET", .tag = "Tue, 14 Nov 2023 22:13:20 GMT"}, "https://h.example/a", NULL},
-    {"http://h.example/a", {0}, {"GET"}, "!http:// protects neither", NULL},
-    {"http://h.example/a", {.insecure = true}, {"GET"}, "http://h.example/a", NULL},
-    {"http://localhost:1/a", {0}, {"GET"}, "http://localhost:1/a", NULL},
-    {"s3://bucket/k", {.endpoint = "http://h.example"}, {"GET"}, "!http:// protects neither", NULL},
-    {"hf://datasets/o/n/d/a b", {0}, {"GET"}, "https://huggingface.co/datasets/o/n/resolve/main/d/a%20b", NULL},
-    {"hf://datasets/o/n@refs/pr/1/d/a", {0}, {"GET", BL_GET_COMMIT},
-     "https://huggingface.co/api/datasets/o/n/revision/refs%2Fpr%2F1", NULL},
-    {"hf://datasets/o/n/d/a", {0}, {"GET", BL_GET_LISTING},
-     "https://huggingface.co/api/datasets/o/n/tree/main/d?recursive=true", NULL},
-    {"hf://datasets/o/n", {0}, {"GET", BL_GET_LISTING, .token = "https://huggingface.co/x?cursor=1"},
-     "https://huggingface.co/x?cursor=1", NULL},
-    {"hf://datasets/o/n", {0}, {"GET", BL_GET_LISTING, .token = "https://huggingface.co.evil.example/x"},
-     "!the next part of the list is on another server", NULL},
+    {"s3://bucket/k", {.anonymous = true}, {.method = "GET"}, "https://bucket.s3.us-east-1.amazonaws.com/k", NULL},
+    {"s3://bucket/k",
+     {0},
+     {.method = "GET", .tag = "abc"},
+     "https://bucket.s3.us-east-1.amazonaws.com/k",
+     "If-Match: \"abc\""},
+    {"gs://bucket/k", {0}, {.method = "GET"}, "https://storage.googleapis.com/bucket/k", "/auto/s3/"},
+    {"https://h.example/a%20b?x", {0}, {.method = "GET"}, "https://h.example/a%20b?x", NULL},
+    {"https://h.example/a", {0}, {.method = "GET", .tag = "W/abc"}, "https://h.example/a", NULL},
+    {"https://h.example/a",
+     {0},
+     {.method = "GET", .tag = "Tue, 14 Nov 2023 22:13:20 GMT"},
+     "https://h.example/a",
+     NULL},
+    {"http://h.example/a", {0}, {.method = "GET"}, "!http:// protects neither", NULL},
+    {"http://h.example/a", {.insecure = true}, {.method = "GET"}, "http://h.example/a", NULL},
+    {"http://localhost:1/a", {0}, {.method = "GET"}, "http://localhost:1/a", NULL},
+    {"s3://bucket/k", {.endpoint = "http://h.example"}, {.method = "GET"}, "!http:// protects neither", NULL},
+    {"hf://datasets/o/n/d/a b",
+     {0},
+     {.method = "GET"},
+     "https://huggingface.co/datasets/o/n/resolve/main/d/a%20b",
+     NULL},
+    {"hf://datasets/o/n@refs/pr/1/d/a",
+     {0},
+     {.method = "GET", .purpose = BL_GET_COMMIT},
+     "https://huggingface.co/api/datasets/o/n/revision/refs%2Fpr%2F1",
+     NULL},
+    {"hf://datasets/o/n/d/a",
+     {0},
+     {.method = "GET", .purpose = BL_GET_LISTING},
+     "https://huggingface.co/api/datasets/o/n/tree/main/d?recursive=true",
+     NULL},
+    {"hf://datasets/o/n",
+     {0},
+     {.method = "GET", .purpose = BL_GET_LISTING, .token = "https://huggingface.co/x?cursor=1"},
+     "https://huggingface.co/x?cursor=1",
+     NULL},
+    {"hf://datasets/o/n",
+     {0},
+     {.method = "GET", .purpose = BL_GET_LISTING, .token = "https://huggingface.co.evil.example/x"},
+     "!the next part of the list is on another server",
+     NULL},
 };
 
 UNIT_LOOP(urls_become_requests, COUNT(requests))
@@ -112,7 +172,7 @@ UNIT_TEST(what_servers_say_is_kept)
 {
     const struct bl_curl *curl = curl_or_skip();
     static const struct bl_remote_options options = {0};
-    static const struct bl_ask ask = {"GET"};
+    static const struct bl_ask ask = {.method = "GET"};
     struct bl_access *access;
     struct bl_ready ready = {0};
     struct bl_url url;
@@ -159,19 +219,42 @@ UNIT_TEST(certificates_are_found)
 
 /* --- addresses --- */
 
-static const char *const inner[] = {
-    "127.0.0.1",        "127.255.0.1",     "10.1.2.3",          "172.16.0.1",    "172.31.255.1",     "192.168.1.1",
-    "169.254.169.254",  "100.64.0.1",      "0.0.0.0",           "198.18.0.1",    "224.0.0.1",        "255.255.255.255",
-    "[::1]",            "[::]",            "[fe80::1]",         "[fd00:ec2::254]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]",
-    "[64:ff9b::a00:1]", "[2002:7f00:1::]", "[::127.0.0.1]", "[fec0::1]",     "[ff02::1]"};
+static const char *const inner[] = {"127.0.0.1",
+                                    "127.255.0.1",
+                                    "10.1.2.3",
+                                    "172.16.0.1",
+                                    "172.31.255.1",
+                                    "192.168.1.1",
+                                    "169.254.169.254",
+                                    "100.64.0.1",
+                                    "0.0.0.0",
+                                    "198.18.0.1",
+                                    "224.0.0.1",
+                                    "255.255.255.255",
+                                    "[::1]",
+                                    "[::]",
+                                    "[fe80::1]",
+                                    "[fd00:ec2::254]",
+                                    "[::ffff:127.0.0.1]",
+                                    "[::ffff:10.0.0.1]",
+                                    "[64:ff9b::a00:1]",
+                                    "[2002:7f00:1::]",
+                                    "[::127.0.0.1]",
+                                    "[fec0::1]",
+                                    "[ff02::1]"};
 
 /* Requests a URL; returns the outcome. */
 static enum bl_outcome outcome_of(const struct bl_curl *curl, const char *url, enum bl_reach reach)
 {
     struct bl_error e = {0};
     struct bl_answer answer;
-    const struct bl_request request = {.method = "GET", .url = url, .reach = reach, .is_direct = true, .size = -1,
-                                       .connect_seconds = 1, .stall_seconds = 1};
+    const struct bl_request request = {.method = "GET",
+                                       .url = url,
+                                       .reach = reach,
+                                       .is_direct = true,
+                                       .size = -1,
+                                       .connect_seconds = 1,
+                                       .stall_seconds = 1};
     void *handle = curl->curl_easy_init();
     ck_assert_ptr_nonnull(handle);
     ck_assert_int_eq(bl_exchange(curl, handle, &request, NULL, &answer, &e), BL_OK);
