@@ -20,6 +20,7 @@ import json
 import re
 import socket
 import socketserver
+import ssl
 import threading
 import time
 from urllib.parse import quote, unquote
@@ -408,7 +409,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads, request_queue_size, block_on_close = True, 128, False
 
-    def __init__(self):
+    def __init__(self, certificate=None):
+        """certificate: the path of a file with a certificate and its key, for https."""
         super().__init__(("127.0.0.1", 0), Handler)
         self.buckets, self.files, self.hub = {}, {}, {}
         self.keys = {"AKTEST": ("se/cret+KEY=", None)}
@@ -417,7 +419,12 @@ class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.page, self.latency, self.skew, self.endless, self.ranges, self.next_page = 1000, 0.0, 0, False, True, None
         self.fault, self.requests, self.complaints, self.connections = None, [], [], 0
         self.lock, self.stopped = threading.Lock(), threading.Event()
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            # Handshakes are made by the threads of connections, when they first read.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def put(self, bucket, key, data, **more):

@@ -3,6 +3,7 @@ import hashlib
 import logging
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -490,6 +491,48 @@ class Web(Stored):
             self.store.put("bucket", "a", DATA, redirect=f"{other.url}/web/y")
             self.fails(1, "the store redirects elsewhere", "stat", "s3://bucket/a")
             self.assertEqual(other.requests, [])
+
+
+@unittest.skipUnless(shutil.which("openssl"), "no openssl")
+class Secure(Stored):
+    def serve(self, name):
+        """The store anew, with a certificate of its own for this name."""
+        self.store.__exit__()
+        self.certificate = f"{self.home.name}/certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=bload", "-addext", f"subjectAltName={name}",
+                        "-keyout", self.certificate, "-out", f"{self.certificate}.crt"], check=True, capture_output=True)
+        with open(self.certificate, "ab") as file, open(f"{self.certificate}.crt", "rb") as other:
+            file.write(other.read())
+        self.store = Store(self.certificate)
+        self.store.put("bucket", "a", DATA)
+
+    @each(["SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"])
+    def test_trusted(self, name):
+        """Certificates of one's own, by both libraries of TLS, and connections that are used again."""
+        self.serve("IP:127.0.0.1")
+        trust = {name: f"{self.certificate}.crt"}
+        self.assertEqual(self.good("cat", "s3://bucket/a", **trust).out, DATA)
+        self.assertEqual(self.store.connections, 1)
+        library = "/usr/lib/x86_64-linux-gnu/libcurl-gnutls.so.4"
+        if os.path.exists(library):
+            os.symlink(library, os.path.join(self.home.name, "libcurl.so.4"))
+            self.assertEqual(self.good("cat", "s3://bucket/a", LD_LIBRARY_PATH=self.home.name, **trust).out, DATA)
+
+    def test_untrusted(self):
+        """Nothing is tried again: it says what is wrong, and what to do."""
+        self.serve("IP:127.0.0.1")
+        found = self.fails(1, "the server's certificate is not trusted", "cat", "s3://bucket/a")
+        self.assertIn("SSL_CERT_FILE", found.message)
+        self.assertEqual((found.requests, self.store.requests), (1, []))
+        self.serve("IP:127.0.0.2")
+        self.fails(1, "the server's certificate is not trusted", "cat", "s3://bucket/a", SSL_CERT_FILE=f"{self.certificate}.crt")
+        self.fails(1, "cannot be fetched", "cat", "s3://bucket/a", SSL_CERT_FILE="/nonexistent")
+
+    def test_downgrade(self):
+        """A redirect leaves TLS for this machine alone."""
+        self.serve("IP:127.0.0.1")
+        self.store.put_file("x", b"", redirect="http://example.org/x")
+        self.fails(1, "a redirect leads to http://", "stat", f"{self.store.url}/web/x", SSL_CERT_FILE=f"{self.certificate}.crt")
 
 
 class Hub(Stored):
