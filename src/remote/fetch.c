@@ -28,28 +28,7 @@ struct bl_handles {
     struct bl_handles *next;
 };
 
-/* --- client ------------------------------------------------------------------------------------------------------- */
-
-int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *options, const struct bl_cancel *cancel,
-                   struct bl_error *e)
-{
-    const struct bl_curl *curl;
-    BL_TRY(bl_curl_load(&curl, e));
-    struct bl_remote *remote = calloc(1, sizeof *remote);
-    if (!remote || pthread_mutex_init(&remote->lock, NULL) != 0) {
-        free(remote);
-        return bl_error_memory(e);
-    }
-    remote->curl = curl;
-    remote->options = *options;
-    remote->cancel = cancel;
-    int code = bl_access_open(&remote->access, curl, options, cancel, e);
-    if (code)
-        bl_remote_close(remote);
-    else
-        *out = remote;
-    return code;
-}
+/* --- handles ------------------------------------------------------------------------------------------------------ */
 
 /* Frees handles of libcurl; either may be NULL. */
 static void handles_free(const struct bl_curl *curl, struct bl_handles *handles)
@@ -61,18 +40,13 @@ static void handles_free(const struct bl_curl *curl, struct bl_handles *handles)
     free(handles);
 }
 
-void bl_remote_close(struct bl_remote *remote)
+void bl_handles_free_all(struct bl_remote *remote)
 {
-    if (!remote)
-        return;
     while (remote->idle) {
         struct bl_handles *next = remote->idle->next;
         handles_free(remote->curl, remote->idle);
         remote->idle = next;
     }
-    bl_access_close(remote->access);
-    (void)pthread_mutex_destroy(&remote->lock);
-    free(remote);
 }
 
 /* Takes handles that no thread uses, or makes new ones. NULL: memory ran out. */
@@ -100,14 +74,6 @@ static void remote_return_handles(struct bl_remote *remote, struct bl_handles *h
     handles->next = remote->idle;
     remote->idle = handles;
     (void)pthread_mutex_unlock(&remote->lock);
-}
-
-void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts)
-{
-    *counts = (struct bl_remote_counts){.requests = atomic_load(&remote->requests),
-                                        .retries = atomic_load(&remote->retries),
-                                        .wanted = atomic_load(&remote->wanted),
-                                        .fetched = atomic_load(&remote->fetched)};
 }
 
 /* --- one try ------------------------------------------------------------------------------------------------------ */

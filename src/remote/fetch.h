@@ -9,7 +9,6 @@
 
 #include "remote/access.h"
 #include "remote/exchange.h"
-#include "remote/remote.h"
 
 struct bl_handles;
 
@@ -23,6 +22,9 @@ struct bl_remote {
     atomic_bool is_reached;
     atomic_llong requests, retries, wanted, fetched;
 };
+
+/* Frees the handles that no thread uses. */
+void bl_handles_free_all(struct bl_remote *remote);
 
 /* What a caller wants. Set the members before `handles`; free the answer with bl_answer_free. */
 struct bl_fetch {

@@ -9,6 +9,47 @@
 #include "remote/fetch.h"
 #include "remote/listing.h"
 
+/* --- client ------------------------------------------------------------------------------------------------------- */
+
+int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *options, const struct bl_cancel *cancel,
+                   struct bl_error *e)
+{
+    const struct bl_curl *curl;
+    BL_TRY(bl_curl_load(&curl, e));
+    struct bl_remote *remote = calloc(1, sizeof *remote);
+    if (!remote || pthread_mutex_init(&remote->lock, NULL) != 0) {
+        free(remote);
+        return bl_error_memory(e);
+    }
+    remote->curl = curl;
+    remote->options = *options;
+    remote->cancel = cancel;
+    int code = bl_access_open(&remote->access, curl, options, cancel, e);
+    if (code)
+        bl_remote_close(remote);
+    else
+        *out = remote;
+    return code;
+}
+
+void bl_remote_close(struct bl_remote *remote)
+{
+    if (!remote)
+        return;
+    bl_handles_free_all(remote);
+    bl_access_close(remote->access);
+    (void)pthread_mutex_destroy(&remote->lock);
+    free(remote);
+}
+
+void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts)
+{
+    *counts = (struct bl_remote_counts){.requests = atomic_load(&remote->requests),
+                                        .retries = atomic_load(&remote->retries),
+                                        .wanted = atomic_load(&remote->wanted),
+                                        .fetched = atomic_load(&remote->fetched)};
+}
+
 /* --- one object --------------------------------------------------------------------------------------------------- */
 
 void bl_remote_object_free(struct bl_remote_object *object)

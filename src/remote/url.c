@@ -102,7 +102,7 @@ const char *bl_site_parse(struct bl_site *site, const char *url)
     site->path = site->host + size;
     if (memchr(site->host, '@', size))
         return "it has a user name or password, which would be kept in the dataset";
-    const char *end = site->host + size, *port = end;
+    const char *end = site->host + size, *port;
     if (*site->host == '[') {
         const char *bracket = memchr(site->host, ']', size);
         if (!bracket)
