@@ -49,7 +49,7 @@ within remote remote/ base/
 within pool pool/ base/
 within kind kind/ pool/ base/ bload.h
 within store store/ plan/ kind/ pool/ base/
-within scan scan/ kind/ store/ pool/ base/
+within scan scan/ kind/ store/ pool/ remote/ base/
 within export export/ run/ store/ kind/ pool/ base/
 within show show/ store/ plan/ kind/ base/ bload.h
 within report report/ show/ run/ plan/ store/ kind/ base/ bload.h

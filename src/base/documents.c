@@ -197,7 +197,7 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
         return BL_OK;
     struct bl_input_file file;
     if (bl_input_file_open(&file, path) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+        return bl_opener_fail("cannot open", path, BL_EFAIL, e);
     int code = documents_find_independent(d, &file, path, &d->base, e);
     bl_input_file_close(&file);
     return code;

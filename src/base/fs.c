@@ -18,10 +18,10 @@
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Standard input "-" belongs to no directory. */
+/* Standard input "-" and URLs belong to no directory. */
 char *bl_path_join(const char *base, const char *path)
 {
-    if (!base || path[0] == '/' || strcmp(path, "-") == 0)
+    if (!base || path[0] == '/' || strcmp(path, "-") == 0 || bl_path_is_url(path))
         return strdup(path);
     size_t size = strlen(base) + strlen(path) + 2;
     char *joined = malloc(size);

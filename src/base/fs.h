@@ -14,8 +14,8 @@
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Returns path relative to base; absolute paths, "-", and any path with base NULL stay. The caller frees it. NULL: out
- * of memory. */
+/* Returns path relative to base; absolute paths, URLs, "-", and any path with base NULL stay. The caller frees it.
+ * NULL: out of memory. */
 char *bl_path_join(const char *base, const char *path);
 
 /* Frees an array of count paths; NULL is accepted. */

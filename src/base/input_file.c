@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/archive.h"
+#include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
 
@@ -30,8 +31,61 @@ void bl_opener_set(bl_opener *function, void *context)
     opener_context = context;
 }
 
+/* Where URLs lead, and what the last failure on this thread was. Many callers between an open and the message know
+ * errno alone. */
+static const struct bl_far_files *far_files;
+static _Thread_local struct bl_error far_fault;
+
+void bl_far_set(const struct bl_far_files *files)
+{
+    far_files = files;
+}
+
+/* A file may be called "s3:..." in this folder. */
+bool bl_far_is(const char *path)
+{
+    return far_files && bl_path_is_url(path) && access(path, F_OK) != 0;
+}
+
+int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
+{
+    return far_files->identify(far_files->context, path, bytes, content, e);
+}
+
+/* Returns a descriptor of the copy of an object, or -1 with an errno of a failing system. */
+static int far_open(const char *path)
+{
+    bl_error_clear(&far_fault);
+    int fd = far_files->open(far_files->context, path, &far_fault);
+    errno = fd < 0 ? EIO : errno;
+    return fd < 0 ? -1 : fd;
+}
+
+/* Sets the status that a file of the object's size would have. */
+static int far_stat(const char *path, struct stat *status)
+{
+    int64_t bytes;
+    uint64_t content;
+    bl_error_clear(&far_fault);
+    *status = (struct stat){.st_mode = S_IFREG | S_IRUSR};
+    errno = EIO;
+    if (bl_far_identify(path, &bytes, &content, &far_fault))
+        return -1;
+    status->st_size = bytes;
+    return 0;
+}
+
+int bl_opener_fail(const char *what, const char *path, int code, struct bl_error *e)
+{
+    if (!far_fault.code || !bl_far_is(path))
+        return bl_error_errno(e, code, "%s %s", what, path);
+    return bl_error_pass(e, far_fault.code == BL_ECANCEL ? BL_ECANCEL : BL_EFAIL, &far_fault);
+}
+
 int bl_opener_open(const char *path, int flags)
 {
+    if (bl_far_is(path))
+        return far_open(path);
     /* The tar is opened in place of its member, and a file in place of an array that it holds. */
     char tar[PATH_MAX];
     const char *file = bl_member_file(path, tar);
@@ -124,6 +178,8 @@ int bl_input_file_stat(const char *path, struct stat *status)
 {
     struct bl_member member;
     char tar[PATH_MAX];
+    if (bl_far_is(path))
+        return far_stat(path, status);
     const char *file = bl_member_file(path, tar);
     if (!file || stat(file, status) != 0)
         return -1;

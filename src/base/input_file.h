@@ -32,6 +32,30 @@ int bl_opener_file(const char *path);
 /* Opens a folder as opendir(3) does. */
 DIR *bl_opener_folder(const char *path);
 
+/* Records that an input cannot be opened or described: why is in errno, or was said by the store of a URL. what:
+ * "cannot open". Returns code, or what the store's failure is. */
+int bl_opener_fail(const char *what, const char *path, int code, struct bl_error *e);
+
+/* --- inputs from afar --------------------------------------------------------------------------------------------- */
+
+/* Inputs whose paths are URLs: a table of functions, which the process sets once, before it has threads. */
+struct bl_far_files {
+    /* Returns a descriptor of a copy of the object, whose position is its beginning, or a code. */
+    int (*open)(void *context, const char *url, struct bl_error *e);
+    /* Sets the object's size, and a number that stands for its content. */
+    int (*identify)(void *context, const char *url, int64_t *bytes, uint64_t *content, struct bl_error *e);
+    void *context;
+};
+
+/* NULL: URLs are names of files, as any others. The table must outlive its use. */
+void bl_far_set(const struct bl_far_files *files);
+
+/* Whether the path is a URL that the functions above open. */
+bool bl_far_is(const char *path);
+
+/* Sets the size and content of such an input. Errors as those of identify. */
+int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
+
 /* --- input files -------------------------------------------------------------------------------------------------- */
 
 /* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. */

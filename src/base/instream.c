@@ -161,8 +161,8 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
     f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : bl_opener_open(path, O_RDONLY | O_CLOEXEC);
     /* A file that may not be read is the input's fault; a missing one was there when it was listed. */
     if (f->fd < 0)
-        code = bl_error_errno(e, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, "cannot open %s",
-                              path);
+        code =
+            bl_opener_fail("cannot open", path, bl_errno_is_system(errno) || errno == ENOENT ? BL_EFAIL : BL_EDATA, e);
     else if ((begin || within) && lseek(f->fd, member.begin + begin, SEEK_SET) < 0)
         code = bl_error_errno(e, BL_EFAIL, "cannot seek in %s", path);
     if (code)

@@ -236,6 +236,7 @@ static void pack_print_table(struct pack *p, const struct bl_packing_result *r, 
     if (r->unused)
         bl_cmd_print("%s", r->unused);
     bl_inputs_print_ignored(&p->inputs);
+    bl_inputs_print_remote(&p->inputs);
 }
 
 /* Prints the summary of a dataset that is complete. Where steps have a rate, it has hours and the speed against real

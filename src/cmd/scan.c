@@ -139,6 +139,7 @@ static void scan_print_summary(struct bl_scan_cmd *scan)
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
+    bl_inputs_print_remote(&scan->inputs);
     bl_end_report_print_times(&scan->times);
     if (scan->output && strcmp(scan->output, "-") != 0)
         bl_end_report_print_next("plan -T N", scan->output, "");

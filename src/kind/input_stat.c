@@ -49,6 +49,10 @@ static int content_digest_ends(const struct bl_input_file *file, const char *pat
 int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e)
 {
     *content = 0;
+    int64_t bytes;
+    /* What the store says of an object costs no bytes of it. */
+    if (bl_far_is(path))
+        return bl_far_identify(path, &bytes, content, e);
     struct bl_input_file file;
     /* A file that cannot be opened has no digest; its kind reports why when it counts the file. */
     if (bl_input_file_open(&file, path) != 0)
@@ -116,7 +120,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
     /* A failing disk or an exhausted limit ends the run; a missing or forbidden file only makes a skipped row. */
     if (bl_input_file_stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot stat %s", input->path);
+            return bl_opener_fail("cannot stat", input->path, BL_EFAIL, e);
         *unusable = input->fault ? input->fault : errno == ENOENT ? BL_REASON_MISSING : strerror(errno);
         return BL_OK;
     }

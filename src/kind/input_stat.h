@@ -18,7 +18,7 @@
  *
  * For a file: XXH3 of its size (8 bytes, little-endian) and its first and last 64 KiB, or all of it if it has at most
  * 128 KiB. For a folder of images: XXH3 of the names and these digests. For a document within a file: XXH3 of the
- * document. 0: not known. */
+ * document. For an object of a store: that of its size and ETag. 0: not known. */
 
 /* Computes the digest of a file by two reads; 0 if the file cannot be opened. BL_EFAIL: the system fails. */
 int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e);

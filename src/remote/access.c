@@ -86,8 +86,6 @@ int bl_access_open(struct bl_access **out, const struct bl_curl *curl, const str
 {
     if (options->endpoint)
         BL_TRY(endpoint_check(options->endpoint, e));
-    if (options->region && !region_is_proper(options->region))
-        return bl_error_set(e, BL_EUSAGE, "%s is no name of a region", options->region);
     struct bl_access *access = calloc(1, sizeof *access);
     if (!access)
         return bl_error_memory(e);
@@ -225,16 +223,16 @@ static int access_get_metadata(void *context, const char *method, const char *ur
     struct bl_answer answer;
     if (header)
         bl_buffer_append(&headers, header, strlen(header) + 1);
-    const struct bl_request request = {.method = method,
-                                       .url = url,
-                                       .headers = &headers,
-                                       .is_direct = true,
-                                       .size = -1,
-                                       .limit = METADATA_BYTES,
-                                       .connect_seconds = METADATA_SECONDS,
-                                       .stall_seconds = METADATA_SECONDS,
-                                       .sink = bl_exchange_append,
-                                       .context = out};
+    const struct bl_http_request request = {.method = method,
+                                            .url = url,
+                                            .headers = &headers,
+                                            .is_direct = true,
+                                            .size = -1,
+                                            .limit = METADATA_BYTES,
+                                            .connect_seconds = METADATA_SECONDS,
+                                            .stall_seconds = METADATA_SECONDS,
+                                            .sink = bl_exchange_append,
+                                            .context = out};
     *found = false;
     int code = bl_buffer_check(&headers, e);
     if (!code) {
@@ -356,14 +354,14 @@ static int store_sign(struct bl_access *access, const struct bl_ask *ask, const 
     return code;
 }
 
-/* Reads the profile, once, and sets the region of a bucket: what the store said, or the user, or the profile. The lock
+/* Reads the profile, once, and sets the region of a bucket: what the store said, or the profile. The lock
  * is held. */
 static int store_find_region(struct bl_access *access, const struct bl_url *url, struct bl_ready *ready,
                              struct bl_error *e)
 {
     if (!access->has_profile) {
         bl_profile_free(&access->profile);
-        BL_TRY(bl_profile_read(&access->profile, access->options.profile, e));
+        BL_TRY(bl_profile_read(&access->profile, e));
         if (access->profile.endpoint && !access->options.endpoint)
             BL_TRY(endpoint_check(access->profile.endpoint, e));
         if (access->profile.region && !region_is_proper(access->profile.region))
@@ -371,7 +369,7 @@ static int store_find_region(struct bl_access *access, const struct bl_url *url,
         access->has_profile = true;
     }
     const char *known = note_find(access->regions, url->bucket);
-    const char *own = access->options.region ? access->options.region : access->profile.region;
+    const char *own = access->profile.region;
     const char *region = known ? known : url->scheme == BL_URL_GS ? "auto" : own ? own : REGION_DEFAULT;
     memcpy(ready->region, region, strlen(region) + 1);
     return BL_OK;

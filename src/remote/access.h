@@ -17,8 +17,6 @@
 /* Choices of a user; texts may be NULL, and must live as long as what is opened with them. */
 struct bl_remote_options {
     const char *endpoint; /* of s3:// and gs:// URLs: "https://minio.example.org:9000" */
-    const char *region;   /* of S3 */
-    const char *profile;  /* of ~/.aws */
     bool anonymous;       /* requests have no credentials */
     bool insecure;        /* plain HTTP may go to other machines, too */
     int retries;          /* of a request that failed, in addition to the first try */
@@ -45,7 +43,7 @@ struct bl_ask {
 
 /* A request that is ready to be sent. Start from {0}; free with bl_ready_free. */
 struct bl_ready {
-    struct bl_buffer url, headers; /* the headers as struct bl_request has them */
+    struct bl_buffer url, headers; /* the headers as struct bl_http_request has them */
     enum bl_reach reach;
     bool is_direct;
     bool is_signed;

@@ -179,17 +179,15 @@ static int profile_read_files(struct bl_profile *p, const char *name, bool *foun
     return BL_OK;
 }
 
-int bl_profile_read(struct bl_profile *profile, const char *name, struct bl_error *e)
+int bl_profile_read(struct bl_profile *profile, struct bl_error *e)
 {
     static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION"};
     static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"};
-    const char *chosen = name ? name : environment("AWS_PROFILE");
+    const char *chosen = environment("AWS_PROFILE");
     bool found = false;
-    int code = BL_OK;
     *profile = (struct bl_profile){0};
-    if (!name)
-        code =
-            keys_from_environment(&profile->keys, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", e);
+    int code =
+        keys_from_environment(&profile->keys, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", e);
     for (size_t i = 0; i < 2 && !code; i++) {
         const char *region = environment(regions[i]), *endpoint = environment(endpoints[i]);
         if (region && !profile->region)

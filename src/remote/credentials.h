@@ -16,10 +16,9 @@ struct bl_profile {
     char *unsupported;   /* a setting that says where keys are, and is not supported: "role_arn"; or NULL */
 };
 
-/* Reads the environment, ~/.aws/credentials and ~/.aws/config. name: the profile; NULL: $AWS_PROFILE, or "default". A
- * profile that was named goes before keys in the environment. BL_EUSAGE: a profile that was named does not exist, or a
- * half of the keys is missing. Free with bl_profile_free. */
-int bl_profile_read(struct bl_profile *profile, const char *name, struct bl_error *e);
+/* Reads the environment, and the profile $AWS_PROFILE, or "default", of ~/.aws/credentials and ~/.aws/config.
+ * BL_EUSAGE: a profile that was named does not exist, or a half of the keys is missing. Free with bl_profile_free. */
+int bl_profile_read(struct bl_profile *profile, struct bl_error *e);
 
 /* Sets the HMAC keys of Google's store, if the environment has them. */
 int bl_profile_read_google(struct bl_keys *keys, struct bl_error *e);

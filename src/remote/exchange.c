@@ -28,7 +28,7 @@
 
 /* An exchange in progress. */
 struct exchange {
-    const struct bl_request *request;
+    const struct bl_http_request *request;
     const struct bl_cancel *cancel;
     struct bl_answer *answer;
     struct bl_error *e;
@@ -41,9 +41,9 @@ struct exchange {
 };
 
 /* Records why the exchange cannot go on, unless that is known. Returns 0, which ends the transfer. */
-static size_t exchange_stop(struct exchange *x, enum bl_outcome outcome, const char *format, ...) BL_PRINTF(3, 4);
+static size_t exchange_stop(struct exchange *x, enum bl_http_outcome outcome, const char *format, ...) BL_PRINTF(3, 4);
 
-static size_t exchange_stop(struct exchange *x, enum bl_outcome outcome, const char *format, ...)
+static size_t exchange_stop(struct exchange *x, enum bl_http_outcome outcome, const char *format, ...)
 {
     if (x->answer->outcome != BL_ANSWERED)
         return 0;
@@ -213,7 +213,7 @@ static void answer_begin(struct bl_answer *answer, int status)
 /* Compares the headers of an answer with what was requested, before its body. Returns whether to go on. */
 static bool exchange_check_answer(struct exchange *x)
 {
-    const struct bl_request *r = x->request;
+    const struct bl_http_request *r = x->request;
     struct bl_answer *a = x->answer;
     bl_tag_trim(a->tag);
     bl_tag_trim(a->linked_tag);
@@ -310,7 +310,7 @@ static int exchange_check_cancel(void *context, int64_t total, int64_t now, int6
 static int exchange_set_options(const struct bl_curl *curl, void *handle, struct exchange *x, struct bl_curl_list *list,
                                 char *reason)
 {
-    const struct bl_request *r = x->request;
+    const struct bl_http_request *r = x->request;
     const struct {
         int option;
         long value;
@@ -357,7 +357,7 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
 }
 
 /* Makes libcurl's list of the headers. NULL: memory ran out. */
-static struct bl_curl_list *request_make_list(const struct bl_curl *curl, const struct bl_request *r)
+static struct bl_curl_list *request_make_list(const struct bl_curl *curl, const struct bl_http_request *r)
 {
     struct bl_buffer range = {0};
     struct bl_curl_list *list = curl->curl_slist_append(NULL, "Accept-Encoding: identity"), *more = list;
@@ -416,7 +416,7 @@ static void exchange_judge(const struct bl_curl *curl, struct exchange *x, int r
     }
 }
 
-int bl_exchange(const struct bl_curl *curl, void *handle, const struct bl_request *request,
+int bl_exchange(const struct bl_curl *curl, void *handle, const struct bl_http_request *request,
                 const struct bl_cancel *cancel, struct bl_answer *answer, struct bl_error *e)
 {
     struct exchange x = {.request = request, .cancel = cancel, .answer = answer, .e = e, .data_max = -1};

@@ -25,7 +25,7 @@ enum bl_reach {
 /* Gets the bytes of an object, in order. BL_OK: go on. */
 typedef int bl_exchange_sink(void *context, const void *data, size_t size, struct bl_error *e);
 
-struct bl_request {
+struct bl_http_request {
     const char *method; /* "GET", "HEAD" or "PUT" without a body */
     const char *url;
     const struct bl_buffer *headers; /* lines, each with a NUL after it */
@@ -42,7 +42,7 @@ struct bl_request {
 };
 
 /* What went wrong with an exchange. */
-enum bl_outcome {
+enum bl_http_outcome {
     BL_ANSWERED,  /* with any status; data of a status of 2xx are complete */
     BL_BROKEN,    /* the connection or the answer was faulty: another try may help */
     BL_REFUSED,   /* the answer is not the requested one, and another try would not help */
@@ -55,7 +55,7 @@ enum bl_outcome {
 #define BL_TAG_SIZE 256
 
 struct bl_answer {
-    enum bl_outcome outcome;
+    enum bl_http_outcome outcome;
     int status;       /* of HTTP; 0: there was none */
     int64_t length;   /* Content-Length, or -1 */
     int64_t total;    /* the object's size, by Content-Range or Content-Length; -1: unknown */
@@ -77,7 +77,7 @@ struct bl_answer {
 /* Makes a request by a handle of curl_easy_init. It may have been used: connections that are still open are used
  * again. answer: free with bl_answer_free. BL_OK also if the request fails; BL_EFAIL: memory ran out, or the sink
  * failed. */
-int bl_exchange(const struct bl_curl *curl, void *handle, const struct bl_request *request,
+int bl_exchange(const struct bl_curl *curl, void *handle, const struct bl_http_request *request,
                 const struct bl_cancel *cancel, struct bl_answer *answer, struct bl_error *e);
 
 /* A sink that appends the bytes to a struct bl_buffer. */

@@ -79,7 +79,7 @@ static void remote_return_handles(struct bl_remote *remote, struct bl_handles *h
 /* --- one try ------------------------------------------------------------------------------------------------------ */
 
 /* Makes one exchange, and counts it. far: it goes where a server redirected to. */
-static int fetch_exchange(struct bl_fetch *f, const struct bl_request *request, bool far, struct bl_error *e)
+static int fetch_exchange(struct bl_fetch *f, const struct bl_http_request *request, bool far, struct bl_error *e)
 {
     struct bl_remote *remote = f->remote;
     bl_answer_free(&f->answer);
@@ -101,7 +101,7 @@ static bool answer_is_redirect(const struct bl_answer *answer)
 }
 
 /* Ends the fetch with this reason. */
-static void answer_refuse(struct bl_answer *answer, enum bl_outcome outcome, const char *reason)
+static void answer_refuse(struct bl_answer *answer, enum bl_http_outcome outcome, const char *reason)
 {
     answer->outcome = outcome;
     snprintf(answer->reason, sizeof answer->reason, "%s", reason);
@@ -110,7 +110,7 @@ static void answer_refuse(struct bl_answer *answer, enum bl_outcome outcome, con
 /* Prepares the next request after a redirect. False: it may not be followed; the answer says why. first: where the
  * first request went. headers: those that the request may have. */
 static bool fetch_turn(struct bl_fetch *f, const struct bl_ready *ready, const struct bl_site *first,
-                       struct bl_request *request, bool *far)
+                       struct bl_http_request *request, bool *far)
 {
     static const char plain[] = "a redirect leads to http://, which protects nothing";
     struct bl_site next;
@@ -118,7 +118,7 @@ static bool fetch_turn(struct bl_fetch *f, const struct bl_ready *ready, const s
     if (f->is_signed || bl_site_parse(&next, answer->location)) {
         answer_refuse(answer, BL_REFUSED,
                       f->is_signed ? "the store redirects elsewhere, where credentials are not sent: --endpoint or "
-                                     "--region names the right server"
+                                     "AWS_REGION names the right server"
                                    : "a redirect leads to something that is not on a web server");
         return false;
     }
@@ -148,17 +148,17 @@ static int fetch_try(struct bl_fetch *f, struct bl_error *e)
     bool far = false;
     int code = bl_access_prepare(f->remote->access, f->url, &f->ask, &ready, e);
     struct bl_site first;
-    struct bl_request request = {.method = f->ask.method,
-                                 .begin = f->ask.begin,
-                                 .end = f->ask.end,
-                                 .size = f->size,
-                                 .tag = f->ask.tag && *f->ask.tag ? f->ask.tag : NULL,
-                                 .limit = LIST_MAX,
-                                 .connect_seconds = CONNECT_SECONDS,
-                                 .stall_seconds = f->remote->options.timeout,
-                                 .certificates = bl_access_certificates(f->remote->access),
-                                 .sink = f->sink,
-                                 .context = f->context};
+    struct bl_http_request request = {.method = f->ask.method,
+                                      .begin = f->ask.begin,
+                                      .end = f->ask.end,
+                                      .size = f->size,
+                                      .tag = f->ask.tag && *f->ask.tag ? f->ask.tag : NULL,
+                                      .limit = LIST_MAX,
+                                      .connect_seconds = CONNECT_SECONDS,
+                                      .stall_seconds = f->remote->options.timeout,
+                                      .certificates = bl_access_certificates(f->remote->access),
+                                      .sink = f->sink,
+                                      .context = f->context};
     if (code) {
         bl_error_prefix(e, "%s", f->name);
         goto out;
@@ -243,9 +243,9 @@ static const struct fault_meaning {
     {0, "ExpiredToken", BL_URL_S3, "the session has expired: log in again"},
     {0, "InvalidToken", BL_URL_S3, "the session token does not belong to the access key"},
     {0, "RequestTimeTooSkewed", BL_URL_S3, "the clock of this machine is wrong by more than 15 minutes"},
-    {0, "AuthorizationHeaderMalformed", BL_URL_S3, "the bucket is in another region: name it with --region"},
-    {0, "PermanentRedirect", BL_URL_S3, "the bucket is in another region: name it with --region"},
-    {301, NULL, BL_URL_S3, "the bucket is in another region: name it with --region"},
+    {0, "AuthorizationHeaderMalformed", BL_URL_S3, "the bucket is in another region: AWS_REGION names it"},
+    {0, "PermanentRedirect", BL_URL_S3, "the bucket is in another region: AWS_REGION names it"},
+    {301, NULL, BL_URL_S3, "the bucket is in another region: AWS_REGION names it"},
     {403, NULL, BL_URL_S3, "access denied: the credentials may not read it, or it does not exist"},
     {404, NULL, BL_URL_S3, "there is no such object"},
     {401, NULL, BL_URL_HF, "access denied: the dataset does not exist, or needs a token in HF_TOKEN"},

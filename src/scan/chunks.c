@@ -11,10 +11,12 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
 
 #define FILES_MAX 4096 /* the most files of a chunk */
+#define URLS_MAX 16    /* the most objects of a chunk: each is waited for */
 #define LINES_MAX 64   /* the most lines of a chunk, since each may stand for an hour of audio */
 #define TEXT_MAX ((size_t)64 << 10)
 
@@ -99,7 +101,8 @@ static void chunk_drop_last(struct bl_chunk_files *out)
 static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int64_t most, struct bl_error *e)
 {
     int64_t bytes = out->input[0].bytes;
-    while (s->next < s->files->count && out->chunk.inputs < FILES_MAX) {
+    int count_max = bl_far_is(out->input[0].path) ? URLS_MAX : FILES_MAX;
+    while (s->next < s->files->count && out->chunk.inputs < count_max) {
         const char *unusable;
         BL_TRY(chunk_add_file(s, out, e));
         struct bl_input *input = &out->input[out->chunk.inputs - 1];
@@ -124,7 +127,8 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     const struct bl_input *input = out->input;
     int64_t most = chunks_bytes(s);
     out->is_checked = !unusable;
-    if (out->is_checked && (s->begin || input->bytes > most) && ops->is_divisible)
+    /* An object is fetched as a whole, once: its parts would each wait for all of it. */
+    if (out->is_checked && (s->begin || input->bytes > most) && ops->is_divisible && !bl_far_is(input->path))
         BL_TRY(ops->is_divisible(s->config, input, &divisible, e));
     /* A file that was cut must stay divisible, and as it was when its first part was cut. */
     if (s->begin && (!divisible || input->bytes != s->bytes || input->modified != s->modified))

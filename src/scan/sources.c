@@ -6,15 +6,17 @@
 #include "scan/sources.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/kinds.h"
@@ -30,8 +32,9 @@
 struct listing {
     struct bl_walk walk; /* its kind is that of the current source */
     const struct bl_kind *implied;
-    int source; /* its number */
-    int line;   /* of the list that it is, or 0 */
+    int source;                     /* its number */
+    int line;                       /* of the list that it is, or 0 */
+    struct bl_remote_files *remote; /* or NULL */
 };
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
@@ -199,6 +202,15 @@ static int listing_find_meant(struct listing *l, const char *path, char **meant,
     return code;
 }
 
+/* Gives the files from index first on the number and line of their source. */
+static void listing_note_source(struct listing *l, size_t first)
+{
+    for (size_t i = first; i < l->walk.files->count; i++) {
+        l->walk.files->file[i].source = (unsigned)l->source & SOURCES_MAX;
+        l->walk.files->file[i].line = l->line;
+    }
+}
+
 /* Adds an existing file or folder, or "-", and notes its source. must_exist: a name that does not exist is an error
  * (BL_EUSAGE); otherwise the scan skips it, like a dangling link. */
 static int listing_add_named(struct listing *l, const char *path, bool must_exist, struct bl_error *e)
@@ -233,10 +245,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
     } else {
         code = listing_add_file(l, path, e);
     }
-    for (size_t i = first; i < files->count; i++) {
-        files->file[i].source = (unsigned)l->source & SOURCES_MAX;
-        files->file[i].line = l->line;
-    }
+    listing_note_source(l, first);
     return code;
 }
 
@@ -294,6 +303,99 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
     return code;
 }
 
+/* --- URLs ------------------------------------------------------------------------------------------------------- */
+
+/* Adds an object whose name the user gave, or a pattern matched. BL_EUSAGE: it cannot be read as a whole, from its
+ * beginning on. */
+static int listing_add_object_file(struct listing *l, const char *url, struct bl_error *e)
+{
+    struct bl_files *files = l->walk.files;
+    size_t first = files->count;
+    BL_TRY(listing_add_file(l, url, e));
+    listing_note_source(l, first);
+    if (!files->file[first].tar && !l->walk.names && !bl_path_has_suffix(url, ".idx"))
+        return BL_OK;
+    return bl_error_set(e, BL_EUSAGE, "%s: %s are read from a local disk: copy or mount it", url,
+                        files->file[first].tar ? "members of a tar" : "files of ids with places in them");
+}
+
+/* Adds an object by its URL. BL_EUSAGE: it does not exist, or is no text. */
+static int listing_add_object(struct listing *l, const char *url, struct bl_error *e)
+{
+    struct bl_remote_object object;
+    struct bl_error fault = {0};
+    int code = bl_remote_files_find(l->remote, url, &object, &fault);
+    /* A folder's name without the slash is a likely mistake. */
+    if (code == BL_EUSAGE && strncmp(url, "http", 4) != 0)
+        return bl_error_set(e, code, "%s (all objects below a name: with a slash at its end)", fault.text);
+    return code ? bl_error_pass(e, code, &fault) : listing_add_object_file(l, url, e);
+}
+
+/* Objects below a prefix, or those that a pattern matches. */
+struct below {
+    struct listing *listing;
+    const char *pattern; /* or NULL */
+    size_t prefix;       /* bytes of the URL before an id */
+    int64_t taken;
+};
+
+/* Takes an object of a list: with a pattern as one that was named, otherwise as a file in a folder. */
+static int below_take(void *context, const struct bl_remote_object *object, struct bl_error *e)
+{
+    struct below *below = context;
+    const struct bl_walk *walk = &below->listing->walk;
+    const char *name = bl_path_name(object->url), *rest = object->url + below->prefix;
+    if (below->pattern) {
+        if (fnmatch(below->pattern, object->url, FNM_PATHNAME | FNM_PERIOD) != 0)
+            return BL_OK;
+        below->taken++;
+        return listing_add_object_file(below->listing, object->url, e);
+    }
+    below->taken++;
+    const struct bl_kind *kind = walk->kind ? walk->kind : bl_kind_find_by_file(name);
+    const char *const *asked = walk->kind ? walk->kind->asked_extensions : NULL;
+    bool is_hidden = *rest == '.' || strstr(rest, "/.");
+    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
+    if (is_hidden || !known || bl_files_is_tar(kind, name) || bl_path_has_suffix(name, ".idx")) {
+        bl_files_ignore(walk->files, is_hidden ? ".hidden" : name, 1);
+        return BL_OK;
+    }
+    return bl_files_add(walk->files, object->url, below->prefix, kind, !walk->kind, e);
+}
+
+/* Adds a URL: an object, all objects below a prefix that ends with a slash, or those that a pattern matches. "?" begins
+ * the query of a web server's URL, and is no pattern. */
+static int listing_add_url(void *context, const char *url, struct bl_error *e)
+{
+    struct listing *l = context;
+    bool is_web = strncasecmp(url, "http", 4) == 0;
+    size_t size = strlen(url), plain = is_web ? size : strcspn(url, "*?["), first = l->walk.files->count;
+    const char *bucket = strstr(url, "://") + 3;
+    struct below below = {.listing = l, .pattern = plain < size ? url : NULL, .prefix = size};
+    if (!l->remote)
+        return bl_error_set(e, BL_EUSAGE, "%s is a URL, and here inputs are local files", url);
+    if (below.pattern && (strstr(url, "**") || !memchr(bucket, '/', plain - (size_t)(bucket - url))))
+        return bl_error_set(e, BL_EUSAGE,
+                            "%s: a pattern of objects has *, ? or [...] within a name below the bucket; all "
+                            "objects below a prefix: with a slash at its end",
+                            url);
+    if (!below.pattern && (is_web || (url[size - 1] != '/' && strchr(bucket, '/'))))
+        return listing_add_object(l, url, e);
+    char *prefix = strndup(url, plain);
+    /* Of a bucket without a slash, ids begin behind that slash. */
+    below.prefix += url[size - 1] != '/';
+    int code = prefix ? bl_remote_files_list(l->remote, prefix, below_take, &below, e) : bl_error_memory(e);
+    free(prefix);
+    if (!code && !below.taken)
+        code = bl_error_set(e, BL_EUSAGE, "%s matches no object", url);
+    if (!code && !below.pattern)
+        files_drop_secondary(l->walk.files, first);
+    listing_note_source(l, first);
+    return code;
+}
+
+/* --- lists ------------------------------------------------------------------------------------------------------ */
+
 /* Adds the names of a list, one in each line or each with a zero byte after it (bl_lines_open_list). Empty lines are
  * skipped. BL_EFAIL: the file is no list. */
 static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct bl_error *e)
@@ -313,7 +415,7 @@ static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct b
                                 size > NAME_MAX_SIZE ? "too long for a name: not a list of files"
                                                      : "a zero byte in a list with line ends");
         else if (size)
-            code = listing_add_path(l, name, false, e);
+            code = bl_far_is(name) ? listing_add_object(l, name, e) : listing_add_path(l, name, false, e);
         if (code)
             break;
     }
@@ -375,12 +477,8 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
         return bl_error_set(e, BL_EUSAGE, "a source with an empty name");
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
-    /* A file may be called "s3:..." in this folder. */
-    if (bl_path_is_url(path) && access(path, F_OK) != 0)
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s is a URL, and inputs are local files: copy or mount them, or give documents on "
-                            "standard input (aws s3 cp URL - | bload pack - ...)",
-                            path);
+    if (bl_far_is(path))
+        return bl_braces_are_in(path) ? bl_braces_expand(path, listing_add_url, l, e) : listing_add_url(l, path, e);
     /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
     bool there = true, braces = bl_braces_are_in(path);
     BL_TRY(braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK);
@@ -459,6 +557,19 @@ static int files_check_stdin(const struct bl_files *files, const struct bl_sourc
     return lists + named < 2 ? BL_OK : bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
+/* Checks that objects of stores are text, which is read from its beginning to its end. */
+static int files_check_urls(const struct bl_files *files, struct bl_error *e)
+{
+    for (size_t i = 0; i < files->count && !files->kind->reads_stdin; i++) {
+        if (bl_far_is(files->file[i].path))
+            return bl_error_set(
+                e, BL_EUSAGE,
+                "%s: inputs of the kind %s are read from a local disk, only text by URL: copy or mount it",
+                files->file[i].path, files->kind->name);
+    }
+    return BL_OK;
+}
+
 static int ignored_compare(const void *a, const void *b)
 {
     return strcmp(((const struct bl_ignored *)a)->extension, ((const struct bl_ignored *)b)->extension);
@@ -468,7 +579,8 @@ static int ignored_compare(const void *a, const void *b)
 int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, struct bl_error *e)
 {
     *files = (struct bl_files){0};
-    struct listing l = {.walk = {.files = files, .base = sources->base}, .implied = sources->implied};
+    struct listing l = {
+        .walk = {.files = files, .base = sources->base}, .implied = sources->implied, .remote = sources->remote};
     int code = BL_OK;
     for (l.source = 0; l.source < sources->count && !code; l.source++) {
         const struct bl_source *source = &sources->source[l.source];
@@ -504,6 +616,8 @@ int bl_sources_list(struct bl_files *files, const struct bl_sources *sources, st
                 bl_error_set(e, BL_EUSAGE, "-: the kind %s cannot be read from standard input (a list of paths is @-)",
                              files->kind->name);
     }
+    if (!code)
+        code = files_check_urls(files, e);
     if (!code)
         code = files_check_ids(files, sources, e);
 out:

@@ -3,9 +3,10 @@
 #define BL_SOURCES_H
 
 #include "base/option.h"
+#include "remote/files.h"
 #include "scan/files.h"
 
-/* One thing that the user named: a file, a folder, a glob or an @list. */
+/* One thing that the user named: a file, a folder, a glob, an @list or a URL. */
 struct bl_source {
     const char *path;           /* as given */
     const struct bl_kind *kind; /* --kind of this source, or NULL */
@@ -26,6 +27,7 @@ struct bl_sources {
     int workers;                       /* threads that read tars; 0: one */
     struct bl_cancel *cancel;          /* or NULL: no source is a tar */
     const struct bl_sharing *sharing;  /* of tasks: see scan/samples.h; or NULL */
+    struct bl_remote_files *remote;    /* opens URLs; or NULL: a URL is refused */
 };
 
 /* Refuses a file that bload does not read itself, but a Python module of its: Parquet, and files that would have to be

@@ -7,7 +7,7 @@
  *     pieces URL SIZE THREADS       all of it, in pieces of SIZE bytes that as many threads read
  *     seconds URL SECONDS           reads the first and the last byte, with a pause between: the object may change
  *
- * Options: --endpoint URL, --region NAME, --profile NAME, --anonymous, --insecure, --retries N, --timeout N. The
+ * Options: --endpoint URL, --anonymous, --insecure, --retries N, --timeout N. The
  * last line of stderr has the counts. Exit status as the tool's. */
 #include <inttypes.h>
 #include <pthread.h>
@@ -153,10 +153,6 @@ static int probe_options(int argc, char **argv, struct bl_remote_options *option
         options->insecure |= strcmp(argv[at], "--insecure") == 0;
         if (strcmp(argv[at], "--endpoint") == 0)
             options->endpoint = value;
-        else if (strcmp(argv[at], "--region") == 0)
-            options->region = value;
-        else if (strcmp(argv[at], "--profile") == 0)
-            options->profile = value;
         else if (strcmp(argv[at], "--retries") == 0)
             options->retries = atoi(value);
         else if (strcmp(argv[at], "--timeout") == 0)

@@ -250,10 +250,10 @@ class Credentials(Stored):
         with open(f"{self.home.name}/.aws/credentials", "w", encoding="utf-8") as file:
             file.write("[mine]\naws_access_key_id = AKTEST\naws_secret_access_key = se/cret+KEY=\n")
         none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
-        self.assertEqual(self.good("cat", "s3://bucket/a", options=("--profile", "mine"), **none).out, b"content")
+        self.assertEqual(self.good("cat", "s3://bucket/a", AWS_PROFILE="mine", **none).out, b"content")
         with open(f"{self.home.name}/.aws/config", "w", encoding="utf-8") as file:
             file.write("[profile sso]\nsso_session = x\n")
-        self.fails(2, "the profile has sso_session, which bload does not use", "cat", "s3://bucket/a", options=("--profile", "sso"), **none)
+        self.fails(2, "the profile has sso_session, which bload does not use", "cat", "s3://bucket/a", AWS_PROFILE="sso", **none)
 
     def test_instance(self):
         """Keys of IMDSv2; new ones are asked for when a session has ended before its time."""
@@ -303,7 +303,7 @@ class Regions(Stored):
 
     def test_given(self):
         self.store.region_way = "silent"
-        self.assertEqual(self.good("cat", "s3://bucket/a", options=("--region", "eu-north-1")).out, b"content")
+        self.assertEqual(self.good("cat", "s3://bucket/a", AWS_DEFAULT_REGION="eu-north-1").out, b"content")
         self.assertEqual(self.good("cat", "s3://bucket/a", AWS_REGION="eu-north-1").out, b"content")
         self.assertEqual(len(self.store.requests), 4)
 
@@ -311,8 +311,8 @@ class Regions(Stored):
     def test_unknown(self, way):
         self.store.region_way = way
         for command in "cat", "list":
-            self.fails(2 if way == "silent" else 1, "--region", command, "s3://bucket/a")
-        self.fails(2, "is no name of a region", "cat", "s3://bucket/a", options=("--region", "x.evil.example/"))
+            self.fails(2 if way == "silent" else 1, "AWS_REGION", command, "s3://bucket/a")
+        self.fails(2, "is no name of a region", "cat", "s3://bucket/a", AWS_REGION="x.evil.example/")
 
     def test_hostile(self):
         """A region becomes part of a host's name: one that is no name is not used."""

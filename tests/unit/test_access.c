@@ -61,16 +61,6 @@ static const struct {
      {.method = "GET"},
      "https://bucket.s3.us-east-1.amazonaws.com/a%20b/c",
      "Credential=AK/"},
-    {"s3://bucket/k",
-     {.region = "eu-west-1"},
-     {.method = "GET"},
-     "https://bucket.s3.eu-west-1.amazonaws.com/k",
-     "/eu-west-1/s3/"},
-    {"s3://bucket/k",
-     {.region = "cn-north-1"},
-     {.method = "GET"},
-     "https://bucket.s3.cn-north-1.amazonaws.com.cn/k",
-     ""},
     /* A certificate is for one part of a host's name, and host names have no upper case. */
     {"s3://my.bucket/k", {0}, {.method = "GET"}, "https://s3.us-east-1.amazonaws.com/my.bucket/k", ""},
     {"s3://Bucket/k", {0}, {.method = "GET"}, "https://s3.us-east-1.amazonaws.com/Bucket/k", ""},
@@ -168,6 +158,33 @@ UNIT_LOOP(urls_become_requests, COUNT(requests))
     bl_url_free(&url);
 }
 
+UNIT_TEST(regions_have_hosts_of_their_own)
+{
+    static const char *const regions[][2] = {{"eu-west-1", "https://bucket.s3.eu-west-1.amazonaws.com/k"},
+                                             {"cn-north-1", "https://bucket.s3.cn-north-1.amazonaws.com.cn/k"},
+                                             {"a/b", NULL}};
+    const struct bl_curl *curl = curl_or_skip();
+    static const struct bl_remote_options options = {0};
+    static const struct bl_ask ask = {.method = "GET"};
+    for (size_t i = 0; curl && i < COUNT(regions); i++) {
+        struct bl_access *access;
+        struct bl_ready ready = {0};
+        struct bl_url url;
+        setenv("AWS_REGION", regions[i][0], 1);
+        ck_assert_int_eq(bl_url_parse(&url, "s3://bucket/k", &e), BL_OK);
+        ck_assert_int_eq(bl_access_open(&access, curl, &options, NULL, &e), BL_OK);
+        if (regions[i][1])
+            ck_assert_int_eq(bl_access_prepare(access, &url, &ask, &ready, &e), BL_OK);
+        else
+            FAILS(bl_access_prepare(access, &url, &ask, &ready, &e), BL_EUSAGE, "a/b is no name of a region");
+        if (regions[i][1])
+            ck_assert_str_eq(ready.url.data, regions[i][1]);
+        bl_ready_free(&ready);
+        bl_access_close(access);
+        bl_url_free(&url);
+    }
+}
+
 UNIT_TEST(what_servers_say_is_kept)
 {
     const struct bl_curl *curl = curl_or_skip();
@@ -244,21 +261,21 @@ static const char *const inner[] = {"127.0.0.1",
                                     "[ff02::1]"};
 
 /* Requests a URL; returns the outcome. */
-static enum bl_outcome outcome_of(const struct bl_curl *curl, const char *url, enum bl_reach reach)
+static enum bl_http_outcome outcome_of(const struct bl_curl *curl, const char *url, enum bl_reach reach)
 {
     struct bl_error e = {0};
     struct bl_answer answer;
-    const struct bl_request request = {.method = "GET",
-                                       .url = url,
-                                       .reach = reach,
-                                       .is_direct = true,
-                                       .size = -1,
-                                       .connect_seconds = 1,
-                                       .stall_seconds = 1};
+    const struct bl_http_request request = {.method = "GET",
+                                            .url = url,
+                                            .reach = reach,
+                                            .is_direct = true,
+                                            .size = -1,
+                                            .connect_seconds = 1,
+                                            .stall_seconds = 1};
     void *handle = curl->curl_easy_init();
     ck_assert_ptr_nonnull(handle);
     ck_assert_int_eq(bl_exchange(curl, handle, &request, NULL, &answer, &e), BL_OK);
-    enum bl_outcome outcome = answer.outcome;
+    enum bl_http_outcome outcome = answer.outcome;
     bl_answer_free(&answer);
     curl->curl_easy_cleanup(handle);
     return outcome;
@@ -290,12 +307,11 @@ UNIT_TEST(plain_http_reaches_this_machine_alone)
 UNIT_TEST(malformed_options_are_refused)
 {
     struct bl_remote *remote = NULL;
-    static const struct bl_remote_options endpoint = {.endpoint = "s3.example.org"}, region = {.region = "a/b"},
+    static const struct bl_remote_options endpoint = {.endpoint = "s3.example.org"},
                                           query = {.endpoint = "https://h/?x"};
     if (!curl_or_skip())
         return;
     FAILS_WITH(bl_remote_open(&remote, &endpoint, NULL, &e), BL_EUSAGE, "the endpoint s3.example.org is no URL");
     FAILS_WITH(bl_remote_open(&remote, &query, NULL, &e), BL_EUSAGE, "more than a host and a path");
-    FAILS_WITH(bl_remote_open(&remote, &region, NULL, &e), BL_EUSAGE, "a/b is no name of a region");
     ck_assert_ptr_null(remote);
 }

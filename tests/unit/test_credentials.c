@@ -52,7 +52,7 @@ static void check_text(const char *found, const char *expected)
 }
 
 static const struct {
-    const char *named;        /* --profile */
+    const char *named;        /* $AWS_PROFILE */
     const char *variables[6]; /* "NAME=VALUE" */
     const char *access, *secret, *token, *region, *endpoint, *unsupported;
 } profiles[] = {
@@ -67,15 +67,6 @@ static const struct {
      "t3",
      "us-west-2",
      "http://127.0.0.1:9000",
-     NULL},
-    /* A profile that was named goes before the environment. */
-    {"default",
-     {"AWS_ACCESS_KEY_ID=AKENV", "AWS_SECRET_ACCESS_KEY=s3"},
-     "AKDEFAULT",
-     "sec/ret+=",
-     NULL,
-     "eu-west-1",
-     NULL,
      NULL},
     {NULL, {"AWS_REGION=ap-1", "AWS_DEFAULT_REGION=ap-2"}, "AKDEFAULT", "sec/ret+=", NULL, "ap-1", NULL, NULL},
     {NULL,
@@ -103,9 +94,11 @@ UNIT_LOOP(profiles_are_read, COUNT(profiles))
 {
     OWNED(bl_profile_free) struct bl_profile profile;
     write_profiles();
+    if (profiles[_i].named)
+        setenv("AWS_PROFILE", profiles[_i].named, 1);
     for (size_t i = 0; i < 6 && profiles[_i].variables[i]; i++)
         ck_assert_int_eq(putenv((char *)profiles[_i].variables[i]), 0);
-    ck_assert_msg(bl_profile_read(&profile, profiles[_i].named, &e) == BL_OK, "%s", e.text);
+    ck_assert_msg(bl_profile_read(&profile, &e) == BL_OK, "%s", e.text);
     check_text(profile.keys.access, profiles[_i].access);
     check_text(profile.keys.secret, profiles[_i].secret);
     check_text(profile.keys.token, profiles[_i].token);
@@ -118,17 +111,19 @@ UNIT_TEST(faults_of_profiles_are_named)
 {
     struct bl_profile profile;
     write_profiles();
-    FAILS_WITH(bl_profile_read(&profile, "absent", &e), BL_EUSAGE, "has a profile absent");
+    setenv("AWS_PROFILE", "absent", 1);
+    FAILS_WITH(bl_profile_read(&profile, &e), BL_EUSAGE, "has a profile absent");
+    unsetenv("AWS_PROFILE");
     setenv("AWS_ACCESS_KEY_ID", "AK", 1);
-    FAILS_WITH(bl_profile_read(&profile, NULL, &e), BL_EUSAGE, "the id of an access key without the other half");
+    FAILS_WITH(bl_profile_read(&profile, &e), BL_EUSAGE, "the id of an access key without the other half");
     setenv("AWS_SECRET_ACCESS_KEY", "a\nX-Evil: 1", 1);
-    FAILS_WITH(bl_profile_read(&profile, NULL, &e), BL_EUSAGE, "has a character that none has");
+    FAILS_WITH(bl_profile_read(&profile, &e), BL_EUSAGE, "has a character that none has");
     ck_assert_ptr_null(strstr(e.text, "Evil"));
     unsetenv("AWS_ACCESS_KEY_ID");
-    FAILS_WITH(bl_profile_read(&profile, NULL, &e), BL_EUSAGE, "a secret access key without the other half");
+    FAILS_WITH(bl_profile_read(&profile, &e), BL_EUSAGE, "a secret access key without the other half");
     unsetenv("AWS_SECRET_ACCESS_KEY");
     unit_write_text(".aws/credentials", "[default]\naws_secret_access_key = x\n");
-    FAILS_WITH(bl_profile_read(&profile, NULL, &e), BL_EUSAGE, ".aws/credentials: there is a secret access key");
+    FAILS_WITH(bl_profile_read(&profile, &e), BL_EUSAGE, ".aws/credentials: there is a secret access key");
 }
 
 UNIT_TEST(google_has_keys_of_its_own)
