@@ -91,10 +91,16 @@ needs_check() {
     fi
     # Loaded where a source is an HDF5 file.
     need libhdf5-103-1 has_hdf5
+    # Loaded where a source is a URL.
+    need libcurl4 has_curl
 }
 
 has_hdf5() {
     ls /usr/lib/*/libhdf5_serial.so.103
+}
+
+has_curl() {
+    ls /usr/lib/*/libcurl.so.4
 }
 
 needs_demo() {

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "bload.h"
 #include "kind/array/hdf5.h"
+#include "remote/curl_library.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "kind/media/module.h"
@@ -279,6 +280,13 @@ void bl_doctor_versions(struct bl_findings *f)
     else
         bl_findings_add(f, BL_VERDICT_OK, "HDF5", "%s", hdf5.data);
     bl_buffer_free(&hdf5);
+    struct bl_buffer curl = {0};
+    bl_error_clear(&e);
+    if (bl_curl_describe(&curl, &e))
+        bl_findings_add(f, BL_VERDICT_NOTE, "curl", "%s", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, "curl", "%s", curl.data);
+    bl_buffer_free(&curl);
     /* These libraries belong to no kind: regular expressions, compressed shards, and JPEG files of exports. */
     versions_emit(f, "pcre2", bl_regex_version(regex));
     versions_emit(f, "zstd", bl_compressor_version());

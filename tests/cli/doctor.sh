@@ -24,12 +24,22 @@ test_without_hdf5() {
     verdict note HDF5 "HDF5 files need HDF5's library, which is not installed (Debian, Ubuntu: apt install libhdf5-103-1"
 }
 
+test_without_curl() {
+    poor curl 0
+    verdict note curl 'URLs need the library libcurl, which is not installed (Debian, Ubuntu: apt install libcurl4; Fedora, Alpine: libcurl)'
+    expect 2 env LD_PRELOAD="$PWD/poor.so" POOR=curl "$BLOAD" scan --tokenizer bytes s3://bucket/a.txt
+    err_has 'URLs need the library libcurl, which is not installed'
+    echo text >a.txt
+    expect 0 env LD_PRELOAD="$PWD/poor.so" POOR=curl "$BLOAD" scan --tokenizer bytes a.txt
+}
+
 test_a_good_machine() {
     no_slurm 0 bload doctor dir
     is '' "$(files dir)"
     for group in versions decoders machine sandbox directory GPU Slurm; do is 1 "$(grep -c "^$group\$" "$OUT")"; done
     verdict ok bload "$(bload --version | sed -n 's/^bload //p'), SIMD level"
     verdict ok 'media module' "$(bload --version | sed -n 's/^media module: //p')"
+    verdict ok curl libcurl/
     verdict ok ffmpeg "$(ffmpeg -version | sed -n '1s/^ffmpeg version \([^ ]*\).*/\1/p')"
     verdict ok H.264 h264
     verdict ok AV1 lib

@@ -349,9 +349,13 @@ test_what_to_do_is_said() {
     mkdir folder
     cp a.jsonl folder/
     for command in 'pack -T 9 -o o' 'scan'; do
-        for name in s3://bucket/a.jsonl 'gs://bucket/*.mp4' 'https://server/{0..3}.tar'; do
-            expect 2 bload $command "$name" :err "$name is a URL, and inputs are local files: copy or mount them"
-        done
+        expect 2 bload $command az://container/a.jsonl :err 'az://container/a.jsonl: URLs of this kind are not read, only s3, gs, https, http and hf'
+        expect 2 bload $command s3:///a.jsonl :err 's3:///a.jsonl: it has no bucket'
+        expect 2 bload $command http://server/a.jsonl :err 'http:// protects neither data nor credentials: use https://, or --insecure'
+        expect 2 bload $command 's3://bucket/**/a' :err 's3://bucket/**/a: a pattern of objects has *, ? or [...] within a name'
+        expect 2 bload $command hf://owner/name/a.jsonl :err 'it is not of the form hf://datasets/OWNER/NAME[@REVISION]/PATH'
+        HOME=$PWD AWS_EC2_METADATA_DISABLED=true expect 2 bload $command s3://bucket/a.jsonl :err 's3://bucket/a.jsonl: no credentials: set AWS_ACCESS_KEY_ID'
+        expect 2 bload $command --endpoint bucket.example s3://bucket/a.jsonl :err 'the endpoint bucket.example is no URL of a server'
     done
     for command in 'view -T 9 -o o' info verify report; do
         expect 2 bload $command s3://bucket/d
