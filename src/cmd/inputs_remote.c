@@ -1,4 +1,5 @@
-/* Inputs that are URLs: their options, what opens them, and what was transferred. */
+/* A file of its own, as URLs are a subject of their own: the options of inputs that are URLs, what opens them, and what
+ * was transferred. */
 #include <inttypes.h>
 
 #include "base/text.h"

@@ -60,7 +60,7 @@ static struct bl_remote_object *files_find_known(const struct bl_remote_files *f
 }
 
 /* Keeps what is known of an object, unless it is known already. The lock is held. */
-static int files_add(struct bl_remote_files *files, const struct bl_remote_object *object, struct bl_error *e)
+static int files_keep_object(struct bl_remote_files *files, const struct bl_remote_object *object, struct bl_error *e)
 {
     uint64_t hash = url_hash(object->url);
     if (files_find_known(files, object->url, hash))
@@ -104,7 +104,7 @@ int bl_remote_files_find(struct bl_remote_files *files, const char *url, struct 
     int code = known ? BL_OK : bl_remote_stat(files->remote, url, &found, e);
     (void)pthread_mutex_lock(&files->lock);
     if (!code && !known)
-        code = files_add(files, &found, e);
+        code = files_keep_object(files, &found, e);
     known = code ? NULL : files_find_known(files, url, hash);
     (void)pthread_mutex_unlock(&files->lock);
     bl_remote_object_free(&found);
@@ -124,7 +124,7 @@ static int listed_take(void *context, const struct bl_remote_object *object, str
 {
     const struct listed *listed = context;
     (void)pthread_mutex_lock(&listed->files->lock);
-    int code = files_add(listed->files, object, e);
+    int code = files_keep_object(listed->files, object, e);
     (void)pthread_mutex_unlock(&listed->files->lock);
     return code ? code : listed->emit(listed->context, object, e);
 }
