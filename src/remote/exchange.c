@@ -72,11 +72,31 @@ static bool ipv4_is_private(const uint8_t at[4])
            (at[0] == 192 && at[1] == 0 && at[2] == 0) || (at[0] == 198 && (at[1] & 0xfe) == 18);
 }
 
-/* Whether the address fits the reach of the request, which is limited. */
-static bool address_is_allowed(const struct curl_address *target, enum bl_reach reach)
+/* Whether an address fits the reach of a request, which is limited. at: 4 bytes of IPv4, or 16. */
+static bool bytes_are_allowed(const uint8_t at[16], bool is_short, enum bl_reach reach)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff},
                          translated[12] = {0, 0x64, 0xff, 0x9b};
+    /* Addresses of IPv4 within IPv6. */
+    if (!is_short && (memcmp(at, mapped, 12) == 0 || memcmp(at, translated, 12) == 0)) {
+        at += 12;
+        is_short = true;
+    }
+    bool is_zero = !is_short; /* :: and ::1, and addresses of IPv4 in an old form */
+    for (int i = 0; i < 12 && is_zero; i++)
+        is_zero = at[i] == 0;
+    bool is_loopback = is_short ? at[0] == 127 : is_zero && !at[12] && !at[13] && !at[14] && at[15] == 1;
+    if (is_loopback || reach == BL_REACH_LOOPBACK)
+        return is_loopback && reach != BL_REACH_PUBLIC;
+    if (is_short)
+        return !ipv4_is_private(at);
+    /* Only 2000::/3 is public; 2002::/16 holds addresses of IPv4. */
+    return !is_zero && (at[0] & 0xe0) == 0x20 && !(at[0] == 0x20 && at[1] == 2 && ipv4_is_private(at + 2));
+}
+
+/* Whether the address that libcurl will connect to fits. */
+static bool address_is_allowed(const struct curl_address *target, enum bl_reach reach)
+{
     uint8_t at[16] = {0};
     bool is_short = target->family == AF_INET;
     if (is_short && target->size >= sizeof(struct sockaddr_in))
@@ -85,21 +105,47 @@ static bool address_is_allowed(const struct curl_address *target, enum bl_reach 
         memcpy(at, &((const struct sockaddr_in6 *)(const void *)&target->address)->sin6_addr, 16);
     else
         return false;
-    /* Addresses of IPv4 within IPv6. */
-    if (!is_short && (memcmp(at, mapped, 12) == 0 || memcmp(at, translated, 12) == 0)) {
-        memmove(at, at + 12, 4);
-        is_short = true;
+    return bytes_are_allowed(at, is_short, reach);
+}
+
+/* Whether a proxy that the environment names makes the connection. Its own address is often a private one, and it
+ * resolves names itself. */
+static bool request_has_proxy(const struct bl_http_request *r)
+{
+    static const char *const names[] = {"all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY", "http_proxy"};
+    struct bl_site site;
+    if (r->is_direct || bl_site_parse(&site, r->url))
+        return false;
+    /* The last one is for http:// alone, and the two before it for https://. */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = i < 2 || site.is_plain == (i == 4) ? getenv(names[i]) : NULL;
+        if (value && *value)
+            return true;
     }
-    bool is_zero = true; /* :: and ::1, and addresses of IPv4 in an old form */
-    for (int i = 0; i < 12; i++)
-        is_zero = is_zero && at[i] == 0;
-    bool is_loopback = is_short ? at[0] == 127 : is_zero && !at[12] && !at[13] && !at[14] && at[15] == 1;
-    if (is_loopback || reach == BL_REACH_LOOPBACK)
-        return is_loopback && reach != BL_REACH_PUBLIC;
-    if (is_short)
-        return !ipv4_is_private(at);
-    /* Only 2000::/3 is public; 2002::/16 holds addresses of IPv4. */
-    return !is_zero && (at[0] & 0xe0) == 0x20 && !(at[0] == 0x20 && at[1] == 2 && ipv4_is_private(at + 2));
+    return false;
+}
+
+/* Whether the host of the URL, where it is an address or this machine's name, fits: all that can be compared where a
+ * proxy makes the connection. */
+static bool host_is_allowed(const char *url, enum bl_reach reach)
+{
+    struct bl_site site;
+    char host[64];
+    uint8_t at[16] = {0};
+    struct in_addr number;
+    if (bl_site_parse(&site, url) || bl_site_is_loopback(&site))
+        return reach == BL_REACH_NEAR;
+    if (site.host_size >= sizeof host)
+        return true;
+    memcpy(host, site.host, site.host_size);
+    host[site.host_size] = '\0';
+    if (inet_pton(AF_INET6, host, at) == 1)
+        return bytes_are_allowed(at, false, reach);
+    /* Also the forms of old, such as 2130706433. */
+    if (inet_aton(host, &number) == 0)
+        return true;
+    memcpy(at, &number, 4);
+    return bytes_are_allowed(at, true, reach);
 }
 
 /* Opens a socket for libcurl, or refuses the address. */
@@ -345,8 +391,12 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_WRITEFUNCTION, exchange_take_body);
     if (!result)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_XFERINFOFUNCTION, exchange_check_cancel);
-    if (!result && r->reach != BL_REACH_ANY)
+    bool is_proxied = r->reach != BL_REACH_ANY && request_has_proxy(r);
+    if (!result && r->reach != BL_REACH_ANY && !is_proxied)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_OPENSOCKETFUNCTION, exchange_open_socket);
+    /* A server must not choose, by a name in no_proxy, that this machine connects. */
+    if (!result && is_proxied)
+        result = curl->curl_easy_setopt(handle, BL_CURLOPT_NOPROXY, "");
     if (!result && strcmp(r->method, "PUT") == 0)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_CUSTOMREQUEST, r->method);
     if (!result && r->is_direct)
@@ -428,8 +478,10 @@ int bl_exchange(const struct bl_curl *curl, void *handle, const struct bl_http_r
     if (!list)
         return bl_error_memory(e);
     int result = exchange_set_options(curl, handle, &x, list, reason);
+    x.is_far =
+        request->reach != BL_REACH_ANY && request_has_proxy(request) && !host_is_allowed(request->url, request->reach);
     if (result == BL_CURLE_OK)
-        result = curl->curl_easy_perform(handle);
+        result = x.is_far ? BL_CURLE_COULDNT_CONNECT : curl->curl_easy_perform(handle);
     int code = x.code;
     if (!code)
         exchange_judge(curl, &x, result, reason);

@@ -4,6 +4,8 @@ import logging
 import os
 import random
 import shutil
+import socket
+import socketserver
 import subprocess
 import tempfile
 import threading
@@ -494,7 +496,9 @@ class Web(Stored):
 
 
 @unittest.skipUnless(shutil.which("openssl"), "no openssl")
-class Secure(Stored):
+class Certified(Stored):
+    """A store with a certificate of its own."""
+
     def serve(self, name):
         """The store anew, with a certificate of its own for this name."""
         self.store.__exit__()
@@ -506,6 +510,8 @@ class Secure(Stored):
         self.store = Store(self.certificate)
         self.store.put("bucket", "a", DATA)
 
+
+class Secure(Certified):
     @each(["SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"])
     def test_trusted(self, name):
         """Certificates of one's own, by both libraries of TLS, and connections that are used again."""
@@ -533,6 +539,72 @@ class Secure(Stored):
         self.serve("IP:127.0.0.1")
         self.store.put_file("x", b"", redirect="http://example.org/x")
         self.fails(1, "a redirect leads to http://", "stat", f"{self.store.url}/web/x", SSL_CERT_FILE=f"{self.certificate}.crt")
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """A proxy that makes each connection to the port of a store, whatever host it is for; hosts has those."""
+    daemon_threads, allow_reuse_address = True, True
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", 0), Tunnel)
+        self.port, self.hosts = port, []
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+
+class Tunnel(socketserver.StreamRequestHandler):
+    def handle(self):
+        asked = self.rfile.readline().split()
+        while self.rfile.readline().strip():
+            pass
+        self.server.hosts.append(asked[1].decode())
+        with socket.create_connection(("127.0.0.1", self.server.port)) as other:
+            self.connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            up = threading.Thread(target=self.copy, args=(self.connection, other), daemon=True)
+            up.start()
+            self.copy(other, self.connection)
+            up.join(5)
+
+    def copy(self, one, two):
+        try:
+            while data := one.recv(65536):
+                two.sendall(data)
+            two.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+class Proxied(Certified):
+    """By a proxy with a private address, as in many clusters."""
+
+    def setUp(self):
+        super().setUp()
+        self.serve("DNS:hub.example,DNS:cdn.example,DNS:internal.example,IP:10.0.0.1")
+        self.proxy = Proxy(self.store.server_address[1])
+        self.addCleanup(self.proxy.server_close)
+        self.addCleanup(self.proxy.shutdown)
+        self.environment |= {"HF_ENDPOINT": "https://hub.example", "https_proxy": f"http://127.0.0.1:{self.proxy.server_address[1]}",
+                             "SSL_CERT_FILE": f"{self.certificate}.crt", "HF_TOKEN": "hf_right", "no_proxy": "internal.example"}
+
+    def test_redirect(self):
+        """The Hub's redirect to another host carries no token."""
+        self.store.put_dataset("owner/name", {"x": DATA}, private=True, far="https://cdn.example/web/")
+        self.store.put_file("x", DATA)
+        self.assertEqual(self.good("read", "hf://datasets/owner/name/x", 5, 1000).out, DATA[5:1005])
+        self.assertEqual(self.proxy.hosts, ["hub.example:443", "cdn.example:443"])
+        for request in self.store.requests:
+            self.assertEqual("authorization" in request.headers, request.headers["host"] == "hub.example")
+
+    def test_inner(self):
+        """Redirects reach no private address, and no host that the proxy is not for."""
+        for host, words in (("10.0.0.1", "not public"), ("localhost", "not public"), ("[::1]", "not public"), ("167772161", "not public"),
+                            ("0x7f.1", "not public")):
+            self.store.put_dataset("owner/name", {"x": DATA}, far=f"https://{host}/web/")
+            self.fails(1, words, "read", "hf://datasets/owner/name/x", 5, 1000)
+        self.assertEqual(set(self.proxy.hosts), {"hub.example:443"})
+        self.store.put_dataset("owner/name", {"x": DATA}, far="https://internal.example/web/")
+        self.store.put_file("x", DATA)
+        self.good("read", "hf://datasets/owner/name/x", 5, 1000)
+        self.assertIn("internal.example:443", self.proxy.hosts)
 
 
 class Hub(Stored):
