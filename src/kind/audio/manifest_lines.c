@@ -79,7 +79,7 @@ static int walk_object(struct manifest_walk *w, const struct bl_json_value *obje
         bl_json_unescape(&name, &w->plain, &lone);
         bl_buffer_text(&w->plain, "");
         code = bl_buffer_check(&w->plain, e);
-        bool chooses = known == nemo_keys && strcmp(w->plain.data, "channel") == 0 && json_is_choice(&value);
+        bool chooses = !code && known == nemo_keys && strcmp(w->plain.data, "channel") == 0 && json_is_choice(&value);
         if (code || chooses || names_have(known, w->plain.data))
             continue;
         bool is_custom = strcmp(w->plain.data, "custom") == 0;
