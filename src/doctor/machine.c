@@ -17,12 +17,12 @@
 #include "base/text.h"
 #include "bload.h"
 #include "kind/array/hdf5.h"
-#include "remote/curl_library.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "kind/media/module.h"
 #include "kind/media_options.h"
 #include "kind/text/regex.h"
+#include "remote/curl_library.h"
 #include "run/machine.h"
 #include "store/block.h"
 #include "store/plan_info.h"
@@ -245,6 +245,19 @@ static void versions_emit(void *sink, const char *name, const char *version)
     bl_findings_add(f, BL_VERDICT_OK, name, "%s", version);
 }
 
+/* Adds the version of a library that bload loads when it is needed, or a note that it is not there. */
+static void library_add(struct bl_findings *f, const char *name,
+                        int (*append)(struct bl_buffer *version, struct bl_error *e))
+{
+    struct bl_buffer version = {0};
+    struct bl_error e = {0};
+    if (append(&version, &e))
+        bl_findings_add(f, BL_VERDICT_NOTE, name, "%s", e.text);
+    else
+        bl_findings_add(f, BL_VERDICT_OK, name, "%s", version.data);
+    bl_buffer_free(&version);
+}
+
 void bl_doctor_versions(struct bl_findings *f)
 {
     char regex[BL_REGEX_VERSION_MAX];
@@ -273,20 +286,8 @@ void bl_doctor_versions(struct bl_findings *f)
             (void)bl_kinds[k]->read->versions(config, NULL, versions_emit, f, &ignored);
         free(config);
     }
-    struct bl_buffer hdf5 = {0};
-    bl_error_clear(&e);
-    if (bl_hdf5_append_version(&hdf5, &e))
-        bl_findings_add(f, BL_VERDICT_NOTE, "HDF5", "%s", e.text);
-    else
-        bl_findings_add(f, BL_VERDICT_OK, "HDF5", "%s", hdf5.data);
-    bl_buffer_free(&hdf5);
-    struct bl_buffer curl = {0};
-    bl_error_clear(&e);
-    if (bl_curl_describe(&curl, &e))
-        bl_findings_add(f, BL_VERDICT_NOTE, "curl", "%s", e.text);
-    else
-        bl_findings_add(f, BL_VERDICT_OK, "curl", "%s", curl.data);
-    bl_buffer_free(&curl);
+    library_add(f, "HDF5", bl_hdf5_append_version);
+    library_add(f, "curl", bl_curl_describe);
     /* These libraries belong to no kind: regular expressions, compressed shards, and JPEG files of exports. */
     versions_emit(f, "pcre2", bl_regex_version(regex));
     versions_emit(f, "zstd", bl_compressor_version());
