@@ -1,4 +1,4 @@
-/* How long it took to open what decodes on GPUs, for the report of a run. */
+/* The times of opening GPUs, workers and hardware decoders, for the report of a run. */
 #ifndef BL_GPU_TIMES_H
 #define BL_GPU_TIMES_H
 

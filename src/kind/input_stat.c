@@ -50,7 +50,7 @@ int bl_content_hash_file(const char *path, uint64_t *content, struct bl_error *e
 {
     *content = 0;
     int64_t bytes;
-    /* What the store says of an object costs no bytes of it. */
+    /* Size and ETag stand for an object's content, so that no byte of it is fetched. */
     if (bl_far_is(path))
         return bl_far_identify(path, &bytes, content, e);
     struct bl_input_file file;

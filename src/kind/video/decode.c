@@ -162,7 +162,7 @@ static int decode_open_codec(struct bl_decode *d, struct bl_error *e)
     d->codec->pkt_timebase = stream->time_base;
     d->codec->framerate = stream->avg_frame_rate; /* for frames without a duration, if the codec has no rate */
     d->codec->max_pixels = BL_AREA_MAX;
-    d->codec->apply_cropping = !d->gpu; /* the crop is told by frames, and applied to the GPU's */
+    d->codec->apply_cropping = !d->gpu; /* a GPU's frames are cropped by the values in d->like */
     BL_TRY(bl_decoder_guard_open(&d->guard, d->codec, d->demux.env, e));
     code = avcodec_open2(d->codec, decoder, NULL);
     if (code < 0)

@@ -18,7 +18,7 @@
 
 #define BL_DRIVER_OUT_OF_MEMORY ((CUresult)2) /* CUDA_ERROR_OUT_OF_MEMORY, which ffnvcodec's headers leave out */
 
-/* What became of the hardware decoders, for struct bl_gpu_times. Workers of several threads add to it. */
+/* The counts of hardware decoders for struct bl_gpu_times. Several threads add to them. */
 struct bl_decoder_counts {
     atomic_llong made, microseconds, reconfigured, reused;
 };
