@@ -1,4 +1,4 @@
-/* How requests for URLs are made: the server, the path, the credentials and the signature. */
+/* Turns a URL into a request: finds the server and the path, and adds credentials and the signature. */
 #ifndef BL_ACCESS_H
 #define BL_ACCESS_H
 
@@ -26,7 +26,7 @@ struct bl_remote_options {
 #define BL_REMOTE_RETRIES 7
 #define BL_REMOTE_TIMEOUT 30
 
-/* What is requested of a URL. */
+/* The purpose of a request. */
 enum bl_purpose {
     BL_GET_OBJECT,
     BL_GET_LISTING, /* a part of the list of objects */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "remote/sign.h"
 
-/* What the environment and the files of a profile say. */
+/* The settings of the environment and of the files of a profile. */
 struct bl_profile {
     struct bl_keys keys; /* empty: none were found */
     char *region;        /* or NULL */

@@ -50,7 +50,7 @@
 #define BL_CURL_OPTION_VALUE(name, number) BL_CURLOPT_##name = number,
 enum { BL_CURL_OPTIONS(BL_CURL_OPTION_VALUE) };
 
-/* What is asked about a finished request. */
+/* Properties of a finished request. */
 enum {
     BL_CURLINFO_REDIRECT_URL = 0x100000 + 31,
     BL_CURLINFO_CAINFO = 0x100000 + 61, /* since 7.84 */

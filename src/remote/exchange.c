@@ -57,7 +57,7 @@ static size_t exchange_stop(struct exchange *x, enum bl_http_outcome outcome, co
 
 /* --- addresses ---------------------------------------------------------------------------------------------------- */
 
-/* What libcurl passes to the function that opens sockets: struct curl_sockaddr. */
+/* The argument of the function that opens sockets; libcurl calls it struct curl_sockaddr. */
 struct curl_address {
     int family, type, protocol;
     unsigned size;

@@ -28,7 +28,7 @@ struct bl_url {
 /* Whether the text begins with one of these schemes and "://". */
 bool bl_url_is(const char *text);
 
-/* Parses a URL. BL_EUSAGE: it is none that is read, or is malformed; the message begins with it. */
+/* Parses a URL. BL_EUSAGE: bload reads no URLs of this scheme, or the URL is malformed. The message begins with it. */
 int bl_url_parse(struct bl_url *url, const char *text, struct bl_error *e);
 
 /* Frees the parts; does nothing with {0}. */
