@@ -172,7 +172,7 @@ static int documents_find_independent(const struct bl_documents *d, const struct
             low = from < low ? from : low;
             if (d->cancel && bl_cancelled(d->cancel))
                 return BL_ECANCEL;
-            BL_TRY(bl_io_pread(file->fd, d->data, (size_t)(*at - low + size - 1), file->begin + low, path, e));
+            BL_TRY(bl_input_file_get(file, d->data, (size_t)(*at - low + size - 1), low, path, e));
         }
         const char *found =
             memmem(d->data + (from - low), (size_t)(*at - from + size - 1), d->rule.separator, (size_t)size);

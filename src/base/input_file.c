@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/archive.h"
+#include "base/checksum.h"
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/output.h"
@@ -41,15 +42,33 @@ void bl_far_set(const struct bl_far_files *files)
     far_files = files;
 }
 
+const struct bl_far_files *bl_far_get(void)
+{
+    return far_files;
+}
+
 /* A file may be called "s3:..." in this folder. */
 bool bl_far_is(const char *path)
 {
-    return far_files && bl_path_is_url(path) && access(path, F_OK) != 0;
+    return far_files && !far_files->by_opener && bl_path_is_url(path) && access(path, F_OK) != 0;
 }
 
 int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
 {
-    return far_files->identify(far_files->context, path, bytes, content, e);
+    char tar[PATH_MAX];
+    struct bl_member member;
+    bool missing;
+    const char *url = bl_member_file(path, tar);
+    if (!url)
+        return bl_error_errno(e, BL_EFAIL, "%s", path);
+    BL_TRY(far_files->identify(far_files->context, url, bytes, content, &missing, e));
+    if (url == path || !bl_member_parse(path, &member))
+        return BL_OK;
+    const uint64_t place[] = {*content, (uint64_t)member.begin, (uint64_t)member.bytes};
+    uint64_t hash = bl_checksum(place, sizeof place);
+    *content = hash ? hash : 1; /* 0: it is not known */
+    *bytes = member.bytes;
+    return BL_OK;
 }
 
 /* Returns a descriptor of the copy of an object, or -1 with an errno of a failing system. */
@@ -61,18 +80,34 @@ static int far_open(const char *path)
     return fd < 0 ? -1 : fd;
 }
 
-/* Sets the status that a file of the object's size would have. */
-static int far_stat(const char *path, struct stat *status)
+/* The status that a file of the object's size would have. */
+static struct stat far_status(int64_t bytes)
 {
-    int64_t bytes;
+    return (struct stat){.st_mode = S_IFREG | S_IRUSR, .st_size = bytes};
+}
+
+/* Sets the status of an object, or returns -1 with errno. */
+static int far_stat(const char *url, struct stat *status)
+{
+    int64_t bytes = 0;
     uint64_t content;
+    bool missing = false;
     bl_error_clear(&far_fault);
-    *status = (struct stat){.st_mode = S_IFREG | S_IRUSR};
+    int code = far_files->identify(far_files->context, url, &bytes, &content, &missing, &far_fault);
+    *status = far_status(bytes);
+    errno = missing ? ENOENT : EIO;
+    return code ? -1 : 0;
+}
+
+/* Opens an object for reading by ranges: bl_input_file_open. */
+static int far_open_ranges(struct bl_input_file *file, const char *url, int64_t begin)
+{
+    int64_t bytes = 0;
+    bl_error_clear(&far_fault);
+    int code = far_files->open_ranges(far_files->context, url, begin, &file->far, &bytes, &far_fault);
+    file->status = far_status(bytes);
     errno = EIO;
-    if (bl_far_identify(path, &bytes, &content, &far_fault))
-        return -1;
-    status->st_size = bytes;
-    return 0;
+    return code ? -1 : 0;
 }
 
 int bl_opener_fail(const char *what, const char *path, int code, struct bl_error *e)
@@ -84,11 +119,11 @@ int bl_opener_fail(const char *what, const char *path, int code, struct bl_error
 
 int bl_opener_open(const char *path, int flags)
 {
-    if (bl_far_is(path))
-        return far_open(path);
     /* The tar is opened in place of its member, and a file in place of an array that it holds. */
     char tar[PATH_MAX];
     const char *file = bl_member_file(path, tar);
+    if (file && bl_far_is(path))
+        return far_open(file);
     return file ? open(file, flags) : -1;
 }
 
@@ -127,9 +162,18 @@ static void status_narrow(struct stat *status, const struct bl_member *member)
     status->st_size = member->bytes < there ? member->bytes : there;
 }
 
-int bl_input_file_open(struct bl_input_file *file, const char *path)
+/* Begins and ends the input where the member of a tar does. */
+static void input_file_narrow(struct bl_input_file *file, const char *path)
 {
     struct bl_member member;
+    if (!S_ISREG(file->status.st_mode) || !bl_member_parse(path, &member))
+        return;
+    file->begin = member.begin;
+    status_narrow(&file->status, &member);
+}
+
+int bl_input_file_open_whole(struct bl_input_file *file, const char *path)
+{
     *file = (struct bl_input_file){.fd = bl_opener_file(path)};
     /* Callers read errno, so that it survives the close. */
     if (file->fd < 0)
@@ -140,18 +184,47 @@ int bl_input_file_open(struct bl_input_file *file, const char *path)
         errno = error;
         return -1;
     }
-    if (S_ISREG(file->status.st_mode) && bl_member_parse(path, &member)) {
-        file->begin = member.begin;
-        status_narrow(&file->status, &member);
-    }
+    input_file_narrow(file, path);
+    return 0;
+}
+
+int bl_input_file_open(struct bl_input_file *file, const char *path)
+{
+    char tar[PATH_MAX];
+    bool is_far = bl_far_is(path);
+    if (!is_far && bl_input_file_open_whole(file, path) == 0)
+        return 0;
+    if (!is_far && (errno != EREMOTE || !far_files))
+        return -1;
+    struct bl_member member = {0};
+    *file = (struct bl_input_file){.fd = -1};
+    const char *url = is_far ? bl_member_file(path, tar) : path;
+    (void)bl_member_parse(path, &member);
+    if (!url || far_open_ranges(file, url, member.begin) != 0)
+        return -1;
+    if (is_far)
+        input_file_narrow(file, path);
     return 0;
 }
 
 void bl_input_file_close(struct bl_input_file *file)
 {
+    if (file->far)
+        far_files->close(file->far);
     if (file->fd >= 0)
         close(file->fd);
+    file->far = NULL;
     file->fd = -1;
+}
+
+/* Reads bytes of an object. Returns 0, or -1 with an errno of a failing system. */
+static int far_read(const struct bl_input_file *file, void *data, size_t size, int64_t offset)
+{
+    bl_error_clear(&far_fault);
+    int code = far_files->read(file->far, data, size, file->begin + offset, file->begin,
+                               file->begin + file->status.st_size, &far_fault);
+    errno = code == BL_ECANCEL ? ECANCELED : EIO;
+    return code ? -1 : 0;
 }
 
 ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t size, int64_t offset)
@@ -160,6 +233,8 @@ ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t
     int64_t left = file->status.st_size - offset;
     if (S_ISREG(file->status.st_mode) && left < (int64_t)size)
         size = left > 0 ? (size_t)left : 0;
+    if (file->far)
+        return far_read(file, data, size, offset) ? -1 : (ssize_t)size;
     size_t done = 0;
     while (done < size) {
         ssize_t got = pread(file->fd, (char *)data + done, size - done, file->begin + offset + (int64_t)done);
@@ -174,14 +249,37 @@ ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t
     return (ssize_t)done;
 }
 
+int bl_input_file_get(const struct bl_input_file *file, void *data, size_t size, int64_t offset, const char *path,
+                      struct bl_error *e)
+{
+    if (!file->far)
+        return bl_io_pread(file->fd, data, size, file->begin + offset, path, e);
+    return far_read(file, data, size, offset) ? bl_input_file_fail(path, "cannot be read", e) : BL_OK;
+}
+
+int bl_input_file_fail(const char *path, const char *what, struct bl_error *e)
+{
+    if (!far_fault.code || !bl_far_is(path))
+        return bl_error_errno(e, BL_EFAIL, "%s: %s", path, what);
+    return bl_error_pass(e, far_fault.code == BL_ECANCEL ? BL_ECANCEL : BL_EFAIL, &far_fault);
+}
+
+int bl_input_file_restat(const struct bl_input_file *file, struct stat *status)
+{
+    *status = file->status; /* an object that changes is not read any more (remote/remote.h) */
+    if (!file->far && fstat(file->fd, status) != 0)
+        return -1;
+    if (file->begin)
+        status->st_size = file->status.st_size;
+    return 0;
+}
+
 int bl_input_file_stat(const char *path, struct stat *status)
 {
     struct bl_member member;
     char tar[PATH_MAX];
-    if (bl_far_is(path))
-        return far_stat(path, status);
     const char *file = bl_member_file(path, tar);
-    if (!file || stat(file, status) != 0)
+    if (!file || (bl_far_is(path) ? far_stat(file, status) : stat(file, status)) != 0)
         return -1;
     /* The status is the tar's where the path names a member. */
     if (file == tar && S_ISREG(status->st_mode) && bl_member_parse(path, &member))
@@ -204,7 +302,7 @@ uint64_t bl_window_number(struct bl_window *w, int64_t at, int size, bool big_en
     if (at < w->from || at + size > w->to) {
         w->from = at;
         w->to = w->size - at < BL_WINDOW_SIZE ? w->size : at + BL_WINDOW_SIZE;
-        w->code = bl_io_pread(w->fd, w->data, (size_t)(w->to - at), w->begin + at, w->path, w->e);
+        w->code = bl_input_file_get(w->file, w->data, (size_t)(w->to - at), at, w->path, w->e);
     }
     for (int i = 0; i < size && !w->code; i++)
         value = value << 8 | w->data[at - w->from + (big_endian ? i : size - 1 - i)];

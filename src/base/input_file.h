@@ -17,7 +17,8 @@
 /* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h) it opens the tar. A process
  * that may not open files sets an opener that asks another process. */
 
-/* Opens a file as open(2) does with these flags. Returns the descriptor, or -1 with errno. */
+/* Opens a file as open(2) does with these flags. Returns the descriptor, or -1 with errno; EREMOTE: it is an object,
+ * which bl_far_files.open_ranges of this process opens. */
 typedef int bl_opener(void *context, const char *path, int flags);
 
 /* Sets the opener of this process, once, before the process has threads. Without one, open(2) is used. */
@@ -38,36 +39,58 @@ int bl_opener_fail(const char *what, const char *path, int code, struct bl_error
 
 /* --- inputs from afar --------------------------------------------------------------------------------------------- */
 
+/* An object that is open for reading by ranges, by one thread at a time. */
+struct bl_far;
+
 /* Inputs whose paths are URLs: a table of functions, which the process sets once, before it has threads. */
 struct bl_far_files {
     /* Returns a descriptor of a copy of the object, whose position is its beginning, or a code. */
     int (*open)(void *context, const char *url, struct bl_error *e);
-    /* Sets the object's size, and a number that stands for its content. */
-    int (*identify)(void *context, const char *url, int64_t *bytes, uint64_t *content, struct bl_error *e);
+    /* Sets the object's size, and a number that stands for its content. *missing: there is no such object (BL_EUSAGE).
+     */
+    int (*identify)(void *context, const char *url, int64_t *bytes, uint64_t *content, bool *missing,
+                    struct bl_error *e);
+    /* Opens an object for reading by ranges, from byte begin on mostly, and sets its size. */
+    int (*open_ranges)(void *context, const char *url, int64_t begin, struct bl_far **far, int64_t *bytes,
+                       struct bl_error *e);
+    /* Reads bytes of the object. They lie between begin and end, which are those of the input. */
+    int (*read)(struct bl_far *far, void *data, size_t size, int64_t offset, int64_t begin, int64_t end,
+                struct bl_error *e);
+    void (*close)(struct bl_far *far);
     void *context;
+    /* The opener knows which paths are objects, and open_ranges also takes members of tars: the first two functions are
+     * not there. */
+    bool by_opener;
 };
 
 /* NULL: URLs are names of files, as any others. The table must outlive its use. */
 void bl_far_set(const struct bl_far_files *files);
+const struct bl_far_files *bl_far_get(void);
 
-/* Whether the path is a URL that the functions above open. */
+/* Whether the path is a URL, or names a member of a tar at one, that the functions above open. */
 bool bl_far_is(const char *path);
 
-/* Sets the size and content of such an input. Errors as those of identify. */
+/* Sets the size and content of such an input; a member has a content of its own, by its place. Errors as those of
+ * identify. */
 int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
 /* --- input files -------------------------------------------------------------------------------------------------- */
 
-/* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. */
+/* An input, open for reading: a file, or a member of a tar (base/archive.h), which lies within one. An object has no
+ * descriptor: read by the functions below alone. */
 
 struct bl_input_file {
-    int fd;
-    int64_t begin;      /* offset of the input's first byte in fd */
+    int fd;             /* -1: not open, or an object */
+    struct bl_far *far; /* an object; or NULL */
+    int64_t begin;      /* offset of the input's first byte in the file */
     struct stat status; /* of the file; st_size is that of the member, or less if the tar ends within it */
 };
 
 /* Opens the input without waiting for a pipe's writer. Returns 0, or -1 with errno and fd -1. */
 int bl_input_file_open(struct bl_input_file *file, const char *path);
+
+/* Opens the input for a reader that needs a descriptor: of an object, that of a copy. */
+int bl_input_file_open_whole(struct bl_input_file *file, const char *path);
 
 /* Closes the input, if it is open. A close of a file that was only read loses nothing. */
 void bl_input_file_close(struct bl_input_file *file);
@@ -75,6 +98,18 @@ void bl_input_file_close(struct bl_input_file *file);
 /* Reads as pread(2) does, at an offset from the input's first byte. Fewer bytes than size come only at the end: short
  * reads and signals are handled. Returns the bytes, or -1 with errno. */
 ssize_t bl_input_file_pread(const struct bl_input_file *file, void *data, size_t size, int64_t offset);
+
+/* Reads exactly size bytes at an offset from the input's first byte. BL_EFAIL, with path: also where the file ends
+ * before them. */
+int bl_input_file_get(const struct bl_input_file *file, void *data, size_t size, int64_t offset, const char *path,
+                      struct bl_error *e);
+
+/* Records what has failed ("cannot be read"): why is in errno, or was said by the store of a URL. Returns BL_EFAIL or
+ * BL_ECANCEL. */
+int bl_input_file_fail(const char *path, const char *what, struct bl_error *e);
+
+/* Sets the present status of an open file, as fstat(2) does; the size of a member is what it was. */
+int bl_input_file_restat(const struct bl_input_file *file, struct stat *status);
 
 /* Sets the status that bl_input_file_open would set. Returns 0, or -1 with errno. */
 int bl_input_file_stat(const char *path, struct stat *status);
@@ -85,10 +120,9 @@ int bl_input_file_stat(const char *path, struct stat *status);
 
 #define BL_WINDOW_SIZE 4096
 
-/* Set the first five members; the others begin as 0. */
+/* Set the first four members; the others begin as 0. */
 struct bl_window {
-    int fd;
-    int64_t begin; /* the file's first byte in fd */
+    const struct bl_input_file *file;
     const char *path;
     int64_t size; /* of the file */
     struct bl_error *e;

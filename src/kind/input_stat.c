@@ -40,8 +40,8 @@ static int content_digest_ends(const struct bl_input_file *file, const char *pat
     /* The size makes files different that differ only in the middle and in length. */
     for (int i = 0; i < 8; i++)
         data[i] = (uint8_t)(size >> 8 * i);
-    BL_TRY(bl_io_pread(file->fd, data + 8, first, file->begin, path, e));
-    BL_TRY(bl_io_pread(file->fd, data + 8 + first, last, file->begin + (int64_t)(size - last), path, e));
+    BL_TRY(bl_input_file_get(file, data + 8, first, 0, path, e));
+    BL_TRY(bl_input_file_get(file, data + 8 + first, last, (int64_t)(size - last), path, e));
     *content = bl_content_hash(data, 8 + first + last);
     return BL_OK;
 }

@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/input_file.h"
 #include "base/output.h"
+#include "remote/ranges.h"
 
 #define COPIES 16
 #define COPIES_BYTES ((int64_t)1 << 30) /* of all copies that are kept */
@@ -38,6 +39,7 @@ struct bl_remote_files {
     struct bl_hash by_url;
     struct copy copy[COPIES];
     uint64_t opens;
+    struct bl_ranges ranges; /* with a lock of its own */
 };
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
@@ -97,6 +99,7 @@ int bl_remote_files_find(struct bl_remote_files *files, const char *url, struct 
 {
     uint64_t hash = url_hash(url);
     struct bl_remote_object found = {0};
+    object->size = 0;
     BL_TRY(files_need_client(files, e));
     (void)pthread_mutex_lock(&files->lock);
     const struct bl_remote_object *known = files_find_known(files, url, hash);
@@ -107,9 +110,11 @@ int bl_remote_files_find(struct bl_remote_files *files, const char *url, struct 
         code = files_keep_object(files, &found, e);
     known = code ? NULL : files_find_known(files, url, hash);
     (void)pthread_mutex_unlock(&files->lock);
-    bl_remote_object_free(&found);
     if (known)
         *object = *known;
+    else
+        object->size = found.size;
+    bl_remote_object_free(&found);
     return code;
 }
 
@@ -230,11 +235,15 @@ static int files_open(void *context, const char *url, struct bl_error *e)
 
 /* Describes an input: struct bl_far_files. Its content is the hash of its size and tag, since a tag is only of one
  * form of its bytes: the parts of an upload, or a compression. */
-static int files_identify(void *context, const char *url, int64_t *bytes, uint64_t *content, struct bl_error *e)
+static int files_identify(void *context, const char *url, int64_t *bytes, uint64_t *content, bool *missing,
+                          struct bl_error *e)
 {
     struct bl_remote_object object;
     struct bl_buffer text = {0};
-    BL_TRY(bl_remote_files_find(context, url, &object, e));
+    int found = bl_remote_files_find(context, url, &object, e);
+    *missing = found && object.size < 0;
+    if (found)
+        return found;
     *bytes = object.size;
     bl_buffer_printf(&text, "%lld %s", (long long)object.size, object.tag);
     int code = bl_buffer_check(&text, e);
@@ -242,6 +251,20 @@ static int files_identify(void *context, const char *url, int64_t *bytes, uint64
     *content = hash ? hash : 1;
     bl_buffer_free(&text);
     return code;
+}
+
+/* Opens an object for reading by ranges: struct bl_far_files. */
+static int files_open_ranges(void *context, const char *url, int64_t begin, struct bl_far **far, int64_t *bytes,
+                             struct bl_error *e)
+{
+    struct bl_remote_files *files = context;
+    struct bl_remote_object object;
+    BL_TRY(bl_remote_files_find(files, url, &object, e));
+    (void)pthread_mutex_lock(&files->lock);
+    const struct bl_remote_object *known = files_find_known(files, url, url_hash(url));
+    (void)pthread_mutex_unlock(&files->lock);
+    *bytes = object.size;
+    return bl_ranges_open(&files->ranges, files->remote, known, begin, far, e);
 }
 
 int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_options *options,
@@ -252,9 +275,20 @@ int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_op
         free(files);
         return bl_error_memory(e);
     }
+    int code = bl_ranges_init(&files->ranges, e);
+    if (code) {
+        (void)pthread_mutex_destroy(&files->lock);
+        free(files);
+        return code;
+    }
     files->options = options;
     files->cancel = cancel;
-    files->far = (struct bl_far_files){files_open, files_identify, files};
+    files->far = (struct bl_far_files){.open = files_open,
+                                       .identify = files_identify,
+                                       .open_ranges = files_open_ranges,
+                                       .read = bl_ranges_read,
+                                       .close = bl_ranges_close,
+                                       .context = files};
     bl_far_set(&files->far);
     *out = files;
     return BL_OK;
@@ -267,6 +301,7 @@ void bl_remote_files_close(struct bl_remote_files *files)
     bl_far_set(NULL);
     for (size_t i = 0; i < COPIES; i++)
         copy_close(&files->copy[i]);
+    bl_ranges_free(&files->ranges);
     for (size_t i = 0; i < files->objects; i++) {
         bl_remote_object_free(files->object[i]);
         free(files->object[i]);

@@ -22,7 +22,8 @@ int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_op
 /* Ends that, and removes the copies. NULL is accepted. */
 void bl_remote_files_close(struct bl_remote_files *files);
 
-/* Sets what is known of an object; the texts stay valid until close. Errors as those of bl_remote_stat. */
+/* Sets what is known of an object; the texts stay valid until close. Errors as those of bl_remote_stat: the size is -1
+ * where there is no such object. */
 int bl_remote_files_find(struct bl_remote_files *files, const char *url, struct bl_remote_object *object,
                          struct bl_error *e);
 

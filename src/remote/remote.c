@@ -42,6 +42,11 @@ void bl_remote_close(struct bl_remote *remote)
     free(remote);
 }
 
+void bl_remote_count_unused(struct bl_remote *remote, int64_t bytes)
+{
+    atomic_fetch_sub(&remote->wanted, bytes);
+}
+
 void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts)
 {
     *counts = (struct bl_remote_counts){.requests = atomic_load(&remote->requests),
@@ -139,8 +144,11 @@ int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_o
                        (!code && f.answer.total < 0 && f.answer.linked_size < 0);
         code = is_dumb ? stat_by_get(&f, e) : bl_error_pass(e, code, &fault);
     }
+    bool is_missing = code && f.answer.outcome == BL_ANSWERED && f.answer.status == 404;
     if (!code)
         code = object_set(object, url, &f.answer, e);
+    else
+        *object = (struct bl_remote_object){.size = is_missing ? -1 : 0};
     bl_answer_free(&f.answer);
     bl_url_free(&parts);
     return code;

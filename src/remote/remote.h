@@ -32,7 +32,7 @@ void bl_remote_object_free(struct bl_remote_object *object);
 struct bl_remote_counts {
     int64_t requests; /* all of them: also those that failed, and redirects */
     int64_t retries;  /* of these, requests that repeated one */
-    int64_t wanted;   /* bytes of objects that were asked for */
+    int64_t wanted;   /* bytes of objects that were asked for, and used */
     int64_t fetched;  /* bytes of all bodies that came */
 };
 
@@ -47,7 +47,7 @@ int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *optio
 /* NULL is accepted. No call may be running. */
 void bl_remote_close(struct bl_remote *remote);
 
-/* Sets the size and tag of an object; one request. */
+/* Sets the size and tag of an object; one request. After an error the size is -1 where there is no such object. */
 int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_object *object, struct bl_error *e);
 
 /* Gets each object of a list, which is valid during the call. Another result than BL_OK ends the list. */
@@ -65,6 +65,8 @@ int bl_remote_read(struct bl_remote *remote, const struct bl_remote_object *obje
 /* Writes the whole object to a file that is empty, from its position on. */
 int bl_remote_save(struct bl_remote *remote, const struct bl_remote_object *object, int fd, struct bl_error *e);
 
+/* Counts bytes that were asked for, and turned out not to be needed. */
+void bl_remote_count_unused(struct bl_remote *remote, int64_t bytes);
 void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts);
 
 #endif

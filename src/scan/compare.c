@@ -241,9 +241,9 @@ static int same_bytes(const struct bl_input_file file[2], const char *const path
         size_t piece = size - at < (int64_t)PIECE ? (size_t)(size - at) : PIECE;
         if (cancel && bl_cancelled(cancel))
             return BL_ECANCEL;
-        int code = bl_io_pread(file[0].fd, one, piece, file[0].begin + at, path[0], e);
+        int code = bl_input_file_get(&file[0], one, piece, at, path[0], e);
         if (!code)
-            code = bl_io_pread(file[1].fd, two, piece, file[1].begin + at, path[1], e);
+            code = bl_input_file_get(&file[1], two, piece, at, path[1], e);
         if (code)
             return code;
         *same = memcmp(one, two, piece) == 0;
@@ -259,7 +259,7 @@ static int same_files(const char *const path[2], const struct bl_cancel *cancel,
     *same = false;
     for (int i = 0; i < 2 && !code; i++) {
         if (bl_input_file_open(&file[i], path[i]) != 0)
-            code = bl_error_errno(e, BL_EFAIL, "--dedup compares files, and cannot open %s", path[i]);
+            code = bl_opener_fail("--dedup compares files, and cannot open", path[i], BL_EFAIL, e);
     }
     if (!code && file[0].status.st_size == file[1].status.st_size)
         code = same_bytes(file, path, cancel, same, e);

@@ -215,8 +215,31 @@ int bl_walk_stat(const struct bl_walk *walk_folder, const char *path, struct sta
     free(open_path);
     errno = error;
     if (!*there && bl_errno_is_system(error))
-        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+        return bl_opener_fail("cannot stat", path, BL_EFAIL, e);
     return BL_OK;
+}
+
+int bl_walk_add_found(const struct bl_walk *about, const char *path, size_t id_offset, bool *is_part,
+                      struct bl_error *e)
+{
+    const char *name = bl_path_name(path);
+    const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
+    *is_part = false;
+    if (bl_files_is_tar(kind, name)) {
+        int code = bl_files_add(about->files, path, id_offset, kind, true, e);
+        if (!code)
+            about->files->file[about->files->count - 1].tar = true;
+        return code;
+    }
+    /* Some extensions belong to a kind only if the user requests the kind, such as .bin for arrays. */
+    const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
+    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
+    if (about->names ? !bl_path_has_extension(name, about->names->extensions) : !known) {
+        bl_files_ignore(about->files, name, 1);
+        return BL_OK;
+    }
+    *is_part = kind->scan->stat_folder;
+    return *is_part ? BL_OK : bl_files_add(about->files, path, id_offset, kind, !about->kind, e);
 }
 
 /* Counts a folder with this number of entries. BL_EUSAGE: links lead to the same folders again and again. n nested
@@ -285,26 +308,14 @@ static int walk_entry(struct walking *w, const char *path, const char *name, uns
         return walk_folder(w, path, folder, e);
     if (w->list)
         return BL_OK;
-    const struct bl_kind *kind = about->kind ? about->kind : bl_kind_find_by_file(name);
-    if (bl_files_is_tar(kind, name)) {
-        int code = bl_files_add(about->files, path, w->id_offset, kind, true, e);
-        if (!code)
-            about->files->file[about->files->count - 1].tar = true;
-        return code;
-    }
-    /* Some extensions belong to a kind only if the user requests the kind, such as .bin for arrays. */
-    const char *const *asked = about->kind ? about->kind->asked_extensions : NULL;
-    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
-    if (about->names ? !bl_path_has_extension(name, about->names->extensions) : !known) {
-        bl_files_ignore(about->files, name, 1);
-        return BL_OK;
-    }
     if (folder->is_dataset && bl_path_has_suffix(name, ".safetensors")) {
         bl_files_ignore(about->files, name, 1);
         return BL_OK;
     }
-    folder->is_input = kind->scan->stat_folder;
-    return kind->scan->stat_folder ? BL_OK : bl_files_add(about->files, path, w->id_offset, kind, !about->kind, e);
+    bool is_part;
+    int code = bl_walk_add_found(about, path, w->id_offset, &is_part, e);
+    folder->is_input |= is_part;
+    return code;
 }
 
 /* Reads the names of a folder: for each entry the byte of its type, the name, and a NUL. *opened: false if the

@@ -101,6 +101,12 @@ struct bl_walk {
  * which the scan will skip. BL_EUSAGE: links that lead in circles, or to the same folders over and over. */
 int bl_walk_folder(const struct bl_walk *walk, const char *path, struct bl_error *e);
 
+/* Adds a file that was found by its name below a folder or prefix, if it is an input, and counts it as ignored
+ * otherwise. Its id begins at id_offset of the path. *is_part: it belongs to its folder, which is the input, and
+ * nothing was done. */
+int bl_walk_add_found(const struct bl_walk *walk, const char *path, size_t id_offset, bool *is_part,
+                      struct bl_error *e);
+
 /* Appends the path of the folder, as it was given, and those of all below it that are not hidden, each with a zero byte
  * behind it. Errors, and folders that cannot be read, as above. */
 int bl_walk_list_folders(const struct bl_walk *walk, const char *path, struct bl_buffer *folders, struct bl_error *e);

@@ -158,7 +158,7 @@ static int member_read(struct columns *c, const struct bl_files *files, const st
     int code = path ? BL_OK : bl_error_memory(e);
     bl_buffer_free(&place);
     if (!code && bl_input_file_open(&member, path) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
+        code = bl_opener_fail("cannot open", path, BL_EFAIL, e);
     if (code)
         goto out;
     const int64_t bytes = member.status.st_size;
@@ -172,7 +172,7 @@ static int member_read(struct columns *c, const struct bl_files *files, const st
         goto out;
     c->text.size = (size_t)bytes;
     c->text.data[bytes] = '\0';
-    code = bl_io_pread(member.fd, c->text.data, c->text.size, member.begin, path, e);
+    code = bl_input_file_get(&member, c->text.data, c->text.size, 0, path, e);
 out:
     bl_input_file_close(&member);
     free(path);

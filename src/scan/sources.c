@@ -305,18 +305,17 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
 
 /* --- URLs ------------------------------------------------------------------------------------------------------- */
 
-/* Adds an object whose name the user gave, or a pattern matched. BL_EUSAGE: it cannot be read as a whole, from its
- * beginning on. */
+/* Adds an object whose name the user gave, or a pattern matched. */
 static int listing_add_object_file(struct listing *l, const char *url, struct bl_error *e)
 {
     struct bl_files *files = l->walk.files;
     size_t first = files->count;
-    BL_TRY(listing_add_file(l, url, e));
+    char *meant = NULL;
+    BL_TRY(l->walk.names ? listing_find_meant(l, url, &meant, e) : BL_OK);
+    int code = listing_add_file(l, meant ? meant : url, e);
+    free(meant);
     listing_note_source(l, first);
-    if (!files->file[first].tar && !l->walk.names && !bl_path_has_suffix(url, ".idx"))
-        return BL_OK;
-    return bl_error_set(e, BL_EUSAGE, "%s: %s are read from a local disk: copy or mount it", url,
-                        files->file[first].tar ? "members of a tar" : "files of ids with places in them");
+    return code;
 }
 
 /* Adds an object by its URL. BL_EUSAGE: it does not exist, or is no text. */
@@ -344,7 +343,7 @@ static int below_take(void *context, const struct bl_remote_object *object, stru
 {
     struct below *below = context;
     const struct bl_walk *walk = &below->listing->walk;
-    const char *name = bl_path_name(object->url), *rest = object->url + below->prefix;
+    const char *rest = object->url + below->prefix;
     if (below->pattern) {
         if (fnmatch(below->pattern, object->url, FNM_PATHNAME | FNM_PERIOD) != 0)
             return BL_OK;
@@ -352,15 +351,14 @@ static int below_take(void *context, const struct bl_remote_object *object, stru
         return listing_add_object_file(below->listing, object->url, e);
     }
     below->taken++;
-    const struct bl_kind *kind = walk->kind ? walk->kind : bl_kind_find_by_file(name);
-    const char *const *asked = walk->kind ? walk->kind->asked_extensions : NULL;
-    bool is_hidden = *rest == '.' || strstr(rest, "/.");
-    bool known = kind && (bl_kind_has_extension(kind, name) || (asked && bl_path_has_extension(name, asked)));
-    if (is_hidden || !known || bl_files_is_tar(kind, name) || bl_path_has_suffix(name, ".idx")) {
-        bl_files_ignore(walk->files, is_hidden ? ".hidden" : name, 1);
+    if (*rest == '.' || strstr(rest, "/.")) {
+        bl_files_ignore(walk->files, ".hidden", 1);
         return BL_OK;
     }
-    return bl_files_add(walk->files, object->url, below->prefix, kind, !walk->kind, e);
+    bool is_part;
+    BL_TRY(bl_walk_add_found(walk, object->url, below->prefix, &is_part, e));
+    /* files_check_urls refuses it. */
+    return is_part ? bl_files_add(walk->files, object->url, below->prefix, walk->kind, false, e) : BL_OK;
 }
 
 /* Adds a URL: an object, all objects below a prefix that ends with a slash, or those that a pattern matches. "?" begins
@@ -557,15 +555,15 @@ static int files_check_stdin(const struct bl_files *files, const struct bl_sourc
     return lists + named < 2 ? BL_OK : bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
-/* Checks that objects of stores are text, which is read from its beginning to its end. */
+/* Checks that no object is to be a folder, which stores do not have. */
 static int files_check_urls(const struct bl_files *files, struct bl_error *e)
 {
-    for (size_t i = 0; i < files->count && !files->kind->reads_stdin; i++) {
+    for (size_t i = 0; i < files->count && files->kind->scan->stat_folder; i++) {
         if (bl_far_is(files->file[i].path))
-            return bl_error_set(
-                e, BL_EUSAGE,
-                "%s: inputs of the kind %s are read from a local disk, only text by URL: copy or mount it",
-                files->file[i].path, files->kind->name);
+            return bl_error_set(e, BL_EUSAGE,
+                                "%s: sequences of the kind %s are folders, which are read from a local disk: copy or "
+                                "mount it",
+                                files->file[i].path, files->kind->name);
     }
     return BL_OK;
 }

@@ -49,7 +49,7 @@ static int tar_read_block(struct bl_tar_reader *r, int64_t at, const uint8_t **b
         int64_t left = r->bytes - at;
         r->from = at;
         r->to = at + (left < BL_TAR_WINDOW ? left : BL_TAR_WINDOW);
-        code = bl_io_pread(r->fd, r->window, (size_t)(r->to - at), at, r->path, e);
+        code = bl_input_file_get(r->file, r->window, (size_t)(r->to - at), at, r->path, e);
         if (code)
             r->to = r->from;
     }
@@ -154,7 +154,7 @@ static int tar_take_description(struct bl_tar_reader *r, char type, int64_t byte
     if (!text)
         return bl_error_memory(e);
     text[bytes] = '\0';
-    int code = bl_io_pread(r->fd, text, (size_t)bytes, begin, r->path, e);
+    int code = bl_input_file_get(r->file, text, (size_t)bytes, begin, r->path, e);
     if (!code)
         code = type == 'L' ? tar_set_name(r, text, (size_t)bytes, e) : tar_take_records(r, text, (size_t)bytes, e);
     free(text);
@@ -255,7 +255,7 @@ static int tar_refuse_end(const struct bl_tar_reader *r, struct bl_error *e)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (r->at)
         return bl_error_set(e, BL_EDATA, "cut short at byte %" PRId64 ": it has no end", r->bytes);
-    BL_TRY(bl_io_pread(r->fd, head, (size_t)r->bytes, 0, r->path, e));
+    BL_TRY(bl_input_file_get(r->file, head, (size_t)r->bytes, 0, r->path, e));
     return tar_refuse_block(r, head, (size_t)r->bytes, e);
 }
 
@@ -392,7 +392,7 @@ int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *so
     int code = BL_OK;
     if (bl_input_file_open(&file, source->path) != 0) {
         if (bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "cannot open %s", source->path);
+            return bl_opener_fail("cannot open", source->path, BL_EFAIL, e);
         bl_error_errno(fault, BL_EDATA, "cannot be opened");
         return BL_OK;
     }
@@ -402,7 +402,7 @@ int bl_tar_members_read(struct bl_tar_members *m, const struct bl_tar_source *so
     }
     if (source->listings && bl_tar_listing_find(m, source, &file.status, fault))
         goto out;
-    struct bl_tar_reader reader = {.fd = file.fd, .bytes = file.status.st_size, .path = source->path};
+    struct bl_tar_reader reader = {.file = &file, .bytes = file.status.st_size, .path = source->path};
     for (bool found = true; !code && found;) {
         struct bl_tar_member member;
         code = bl_cancelled(cancel) ? BL_ECANCEL : bl_tar_reader_next(&reader, &member, &found, fault);

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/input_file.h"
 
 #define BL_TAR_BLOCK 512
 #define BL_TAR_WINDOW (16 * BL_TAR_BLOCK)
@@ -26,7 +27,7 @@ struct bl_tar_member {
 
 /* Set the first three members and the others to 0. Free with bl_tar_reader_free. */
 struct bl_tar_reader {
-    int fd;
+    const struct bl_input_file *file;
     int64_t bytes;    /* of the file */
     const char *path; /* for messages */
     int64_t at;       /* of the next header */

@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     int fd = fuzz_file(copy, size, path);
     free(copy);
-    struct bl_tar_reader r = {.fd = fd, .bytes = (int64_t)size, .path = path};
+    struct bl_input_file file = {.fd = fd};
+    struct bl_tar_reader r = {.file = &file, .bytes = (int64_t)size, .path = path};
     struct bl_tar_member member;
     struct bl_error e = {0};
     bool found = true;

@@ -21,11 +21,11 @@ static bool header_of(const uint8_t *data, size_t size, struct bl_image_header *
 {
     struct bl_error e = {0};
     bool found;
-    int fd = memfd_create("image", 0);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
-    ck_assert_msg(bl_image_header_read(fd, (int64_t)size, "image", header, &found, &e) == 0, "%s", e.text);
-    close(fd);
+    struct bl_input_file file = {.fd = memfd_create("image", 0)};
+    ck_assert_int_ge(file.fd, 0);
+    ck_assert_int_eq(write(file.fd, data, size), (ssize_t)size);
+    ck_assert_msg(bl_image_header_read(&file, (int64_t)size, "image", header, &found, &e) == 0, "%s", e.text);
+    bl_input_file_close(&file);
     return found;
 }
 

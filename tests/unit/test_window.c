@@ -6,7 +6,7 @@
 #include "unit.h"
 
 /* So many bytes: 0 1 2 ... */
-static int file_make(int size)
+static struct bl_input_file file_make(int size)
 {
     int fd = memfd_create("it", 0);
     ck_assert_int_ge(fd, 0);
@@ -14,12 +14,13 @@ static int file_make(int size)
         uint8_t byte = (uint8_t)i;
         ck_assert_int_eq(write(fd, &byte, 1), 1);
     }
-    return fd;
+    return (struct bl_input_file){.fd = fd};
 }
 
 UNIT_TEST(numbers_anywhere)
 {
-    struct bl_window w = {.fd = file_make(10000), .path = "it", .size = 10000, .e = &e};
+    struct bl_input_file file = file_make(10000);
+    struct bl_window w = {.file = &file, .path = "it", .size = 10000, .e = &e};
     /* also where one begins before the window, and where one ends behind it */
     static const int places[] = {0, 4092, 4093, 4096, 0, 9996, 5000, 4998, 9094};
     for (size_t i = 0; i < COUNT(places); i++) {
@@ -29,12 +30,13 @@ UNIT_TEST(numbers_anywhere)
     }
     ck_assert_uint_eq(bl_window_number(&w, 1, 8, true), 0x0102030405060708);
     ck_assert(!w.ended && !w.code);
-    close(w.fd);
+    bl_input_file_close(&file);
 }
 
 UNIT_TEST(beyond_the_end_is_zero)
 {
-    struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
+    struct bl_input_file file = file_make(6);
+    struct bl_window w = {.file = &file, .path = "it", .size = 6, .e = &e};
     ck_assert_uint_eq(bl_window_number(&w, 2, 4, true), 0x02030405);
     ck_assert(!w.ended);
     static const int64_t places[] = {3, 6, -1, INT64_MAX, INT64_MIN};
@@ -45,15 +47,16 @@ UNIT_TEST(beyond_the_end_is_zero)
     }
     ck_assert_uint_eq(bl_window_number(&w, 2, 4, true), 0x02030405); /* what is there is read all the same */
     ck_assert_int_eq(w.code, BL_OK);
-    close(w.fd);
+    bl_input_file_close(&file);
 }
 
 UNIT_TEST(a_file_that_became_shorter_fails)
 {
-    struct bl_window w = {.fd = file_make(6), .path = "it", .size = 6, .e = &e};
-    ck_assert_int_eq(ftruncate(w.fd, 3), 0);
+    struct bl_input_file file = file_make(6);
+    struct bl_window w = {.file = &file, .path = "it", .size = 6, .e = &e};
+    ck_assert_int_eq(ftruncate(file.fd, 3), 0);
     ck_assert_uint_eq(bl_window_number(&w, 0, 2, true), 0);
     ck_assert_int_eq(w.code, BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "it ends at byte 3"));
-    close(w.fd);
+    bl_input_file_close(&file);
 }

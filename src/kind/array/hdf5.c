@@ -80,7 +80,7 @@ static int hdf5_error_set(const struct bl_hdf5 *f, const char *what, struct bl_e
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     if (f->system_errno) {
         errno = f->system_errno;
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", f->path);
+        return bl_input_file_fail(f->path, "cannot be read", e);
     }
     (void)f->library->H5Ewalk2(0, 0, hdf5_take_text, &text);
     return bl_error_set(e, BL_EDATA, "%s: HDF5 says: %s", what, text ? text : "it fails");

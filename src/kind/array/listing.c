@@ -238,7 +238,7 @@ int bl_array_list(const char *member, const char *const *path, size_t count, con
         bool wanted = bl_hdf5_has_name(path[l.number]) || bl_array_name_is_pattern(member);
         if (bl_cancelled(cancel))
             code = bl_error_set(e, BL_ECANCEL, "cancelled");
-        if (code || !wanted || bl_input_file_open(&input, path[l.number]) != 0)
+        if (code || !wanted || bl_input_file_open_whole(&input, path[l.number]) != 0)
             continue;
         l.arrays = l.named = 0;
         l.whole = false;

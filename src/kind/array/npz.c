@@ -110,7 +110,7 @@ static int npz_error_set(const struct bl_npz *z, zip_error_t *error, struct bl_e
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     if (z->system_errno) {
         errno = z->system_errno;
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", z->path);
+        return bl_input_file_fail(z->path, "cannot be read", e);
     }
     if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return bl_error_memory(e);
@@ -334,7 +334,7 @@ static int file_read_next(void *context, void *data, size_t size, struct bl_erro
             return bl_error_set(e, BL_EDATA, "truncated: it ends at byte %" PRId64, bytes);
         size_t got = part;
         BL_TRY(f->npz ? npz_read(f->npz, to, part, &got, e)
-                      : bl_io_pread(f->input.fd, to, part, f->input.begin + f->position, f->path, e));
+                      : bl_input_file_get(&f->input, to, part, f->position, f->path, e));
         if (got < part)
             return bl_error_set(e, BL_EDATA, "damaged archive: the array ends at byte %" PRId64,
                                 f->position + (int64_t)got);
@@ -361,7 +361,7 @@ static int file_open_content(struct bl_array_file *f, struct bl_error *e)
     size_t size = f->bytes < (int64_t)sizeof head ? (size_t)f->bytes : sizeof head;
     if (!size)
         return bl_error_set(e, BL_EDATA, "empty file");
-    BL_TRY(bl_io_pread(f->input.fd, head, size, f->input.begin, f->path, e));
+    BL_TRY(bl_input_file_get(&f->input, head, size, 0, f->path, e));
     if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0)
         return bl_array_file_rewind(f, e);
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
@@ -393,7 +393,7 @@ static int file_open_regular(struct bl_array_file *f, int64_t bytes, struct bl_e
 {
     if (bl_input_file_open(&f->input, f->path) != 0) {
         if (bytes >= 0 || bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", f->path);
+            return bl_input_file_fail(f->path, "cannot be opened", e);
         return bl_error_errno(e, BL_EDATA, "cannot be opened");
     }
     if (!S_ISREG(f->input.status.st_mode))

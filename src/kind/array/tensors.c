@@ -50,7 +50,7 @@ static int tensors_read_header(struct tensors_header *header, const struct bl_in
     *header = (struct tensors_header){.bytes = bytes};
     if (bytes < PREFIX)
         return bl_error_set(e, BL_EDATA, "truncated: %" PRId64 " bytes are no safetensors file", bytes);
-    BL_TRY(bl_io_pread(input->fd, prefix, sizeof prefix, input->begin, path, e));
+    BL_TRY(bl_input_file_get(input, prefix, sizeof prefix, 0, path, e));
     for (int i = PREFIX - 1; i >= 0; i--)
         size = size << 8 | prefix[i];
     if (size > (uint64_t)HEADER_MAX)
@@ -63,7 +63,7 @@ static int tensors_read_header(struct tensors_header *header, const struct bl_in
     header->text = malloc(header->size + 1);
     if (!header->text)
         return bl_error_memory(e);
-    BL_TRY(bl_io_pread(input->fd, header->text, header->size, input->begin + PREFIX, path, e));
+    BL_TRY(bl_input_file_get(input, header->text, header->size, PREFIX, path, e));
     if (!bl_json_scan_value(header->text, header->size, all, &fault))
         return bl_error_set(e, BL_EDATA, "damaged safetensors header: %s at byte %zu of the file", fault.what,
                             PREFIX + fault.at);

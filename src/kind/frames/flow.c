@@ -45,29 +45,28 @@ static int flow_parse_header(const uint8_t header[HEADER], int64_t bytes, struct
     return BL_OK;
 }
 
-/* Opens a file that is the listed one, and reads its header. The caller closes *fd if it is not negative. */
-static int flow_open(const struct bl_image *file, const char *path, int *fd, struct bl_dimensions *size,
-                     struct bl_error *e)
+/* Opens a file that is the listed one, and reads its header. The caller closes *input. */
+static int flow_open(const struct bl_image *file, const char *path, struct bl_input_file *input,
+                     struct bl_dimensions *size, struct bl_error *e)
 {
     uint8_t header[HEADER];
-    *fd = bl_opener_file(path);
-    if (*fd < 0) {
+    if (bl_input_file_open(input, path) != 0) {
         /* The listing has no bytes for these, so that no content can have changed. */
         bool unusable = file->bytes == 0 && (errno == ENOENT || errno == ENXIO);
-        return bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
+        return bl_opener_fail("cannot open", path, unusable ? BL_EDATA : BL_EFAIL, e);
     }
-    BL_TRY(bl_image_verify(file, *fd, path, e));
+    BL_TRY(bl_image_verify(file, input, path, e));
     if (file->bytes < HEADER)
         return bl_error_set(e, BL_EDATA, "a .flo file of %" PRId64 " bytes: damaged", file->bytes);
-    BL_TRY(bl_io_pread(*fd, header, sizeof header, 0, path, e));
+    BL_TRY(bl_input_file_get(input, header, sizeof header, 0, path, e));
     return flow_parse_header(header, file->bytes, size, e);
 }
 
 int bl_flow_read_size(const struct bl_image *file, const char *path, struct bl_dimensions *size, struct bl_error *e)
 {
-    int fd, code = flow_open(file, path, &fd, size, e);
-    if (fd >= 0)
-        close(fd);
+    struct bl_input_file input;
+    int code = flow_open(file, path, &input, size, e);
+    bl_input_file_close(&input);
     return code;
 }
 
@@ -75,15 +74,15 @@ int bl_flow_read(const struct bl_image *file, const char *path, const struct bl_
                  struct bl_error *e)
 {
     struct bl_dimensions here = {0};
-    int fd, code = flow_open(file, path, &fd, &here, e);
+    struct bl_input_file input;
+    int code = flow_open(file, path, &input, &here, e);
     if (!code && (here.width != size->width || here.height != size->height))
         code = bl_error_set(e, BL_EDATA, "a flow of %dx%d among those of %dx%d", here.width, here.height, size->width,
                             size->height);
     if (!code)
-        code = bl_io_pread(fd, out, (size_t)(file->bytes - HEADER), HEADER, path, e);
+        code = bl_input_file_get(&input, out, (size_t)(file->bytes - HEADER), HEADER, path, e);
     if (!code)
-        code = bl_image_verify(file, fd, path, e);
-    if (fd >= 0)
-        close(fd);
+        code = bl_image_verify(file, &input, path, e);
+    bl_input_file_close(&input);
     return code;
 }

@@ -372,10 +372,11 @@ static enum AVCodecID image_codec(const AVPacket *packet)
     return AV_CODEC_ID_NONE;
 }
 
-int bl_image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e)
+int bl_image_verify(const struct bl_image *image, const struct bl_input_file *file, const char *path,
+                    struct bl_error *e)
 {
     struct stat status;
-    if (fstat(fd, &status) != 0)
+    if (bl_input_file_restat(file, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
     if (!S_ISREG(status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
@@ -427,13 +428,14 @@ static int image_check_pixels(const struct bl_image_header *h, enum bl_channels 
 
 /* Checks that the image is of a supported format, fits the memory limit and has the wanted pixels, and reserves the
  * memory that decoding takes. BL_EDATA: the image cannot be used. */
-static int image_check_header(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
-                              const struct bl_kind_env *env, struct image_setup *setup, struct bl_error *e)
+static int image_check_header(const struct bl_image *image, const struct bl_input_file *file, const char *path,
+                              enum bl_channels channels, const struct bl_kind_env *env, struct image_setup *setup,
+                              struct bl_error *e)
 {
     struct bl_image_header header;
     bool found;
     *setup = (struct image_setup){.area = BL_AREA_MAX};
-    int code = bl_image_header_read(fd, image->bytes, path, &header, &found, e);
+    int code = bl_image_header_read(file, image->bytes, path, &header, &found, e);
     if (!code && header.unsupported[0])
         code = bl_error_set(e, BL_EDATA, "not supported: %s", header.unsupported);
     /* An unknown header is left to the decoder, which has its own limits. */
@@ -458,14 +460,14 @@ static int image_check_header(const struct bl_image *image, int fd, const char *
 int bl_image_check(const struct bl_image *image, const char *path, enum bl_channels channels,
                    const struct bl_kind_env *env, bool *is_known, struct bl_error *e)
 {
-    struct stat status;
     struct image_setup setup = {0};
-    int code = BL_OK, fd = bl_opener_file(path);
-    if (fd < 0)
+    struct bl_input_file file;
+    int code = BL_OK;
+    if (bl_input_file_open(&file, path) != 0)
         return BL_OK;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == image->bytes)
-        code = image_check_header(image, fd, path, channels, env, &setup, e);
-    close(fd);
+    if (S_ISREG(file.status.st_mode) && file.status.st_size == image->bytes)
+        code = image_check_header(image, &file, path, channels, env, &setup, e);
+    bl_input_file_close(&file);
     if (is_known)
         *is_known = setup.is_known;
     return code;
@@ -473,19 +475,20 @@ int bl_image_check(const struct bl_image *image, const char *path, enum bl_chann
 
 /* Reads the file into the packet, after its header is checked. The sizes and times before and after reading must be
  * those of the list. */
-static int image_load(const struct bl_image *image, int fd, const char *path, enum bl_channels channels,
-                      const struct bl_kind_env *env, struct image_setup *setup, AVPacket *packet, struct bl_error *e)
+static int image_load(const struct bl_image *image, const struct bl_input_file *file, const char *path,
+                      enum bl_channels channels, const struct bl_kind_env *env, struct image_setup *setup,
+                      AVPacket *packet, struct bl_error *e)
 {
-    BL_TRY(bl_image_verify(image, fd, path, e));
+    BL_TRY(bl_image_verify(image, file, path, e));
     if (image->bytes == 0)
         return bl_error_set(e, BL_EDATA, "empty file");
     if (image->bytes > BYTES_MAX)
         return bl_error_set(e, BL_EDATA, "an image of %" PRId64 " bytes", image->bytes);
-    BL_TRY(image_check_header(image, fd, path, channels, env, setup, e));
+    BL_TRY(image_check_header(image, file, path, channels, env, setup, e));
     if (av_new_packet(packet, (int)image->bytes) < 0)
         return bl_error_memory(e);
-    BL_TRY(bl_io_pread(fd, packet->data, (size_t)image->bytes, 0, path, e));
-    return bl_image_verify(image, fd, path, e);
+    BL_TRY(bl_input_file_get(file, packet->data, (size_t)image->bytes, 0, path, e));
+    return bl_image_verify(image, file, path, e);
 }
 
 /* Opens a decoder for the file in the packet. The decoder must refuse damage rather than return a part of the picture.
@@ -618,19 +621,19 @@ int bl_image_decode(const struct bl_image *image, const char *path, struct bl_im
     bl_decoder_memory_limit_parts(env->decoder_memory);
     if (!packet)
         return bl_error_memory(e);
-    int code, fd = bl_opener_file(path);
-    if (fd < 0) {
+    int code;
+    struct bl_input_file file;
+    if (bl_input_file_open(&file, path) != 0) {
         /* The listing has no bytes for these, so that no content can have changed. */
         bool unusable = image->bytes == 0 && (errno == ENOENT || errno == ENXIO); /* a dangling link, a socket */
-        code = bl_error_errno(e, unusable ? BL_EDATA : BL_EFAIL, "cannot open %s", path);
+        code = bl_opener_fail("cannot open", path, unusable ? BL_EDATA : BL_EFAIL, e);
         goto out;
     }
-    code = image_load(image, fd, path, wanted.channels, env, &setup, packet, e);
+    code = image_load(image, &file, path, wanted.channels, env, &setup, packet, e);
     if (!code)
         code = image_decode_upright(packet, &setup, wanted, frame, e);
 out:
-    if (fd >= 0)
-        close(fd);
+    bl_input_file_close(&file);
     av_packet_free(&packet);
     return code;
 }

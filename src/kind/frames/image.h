@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "kind/env.h"
 #include "kind/frames/image_folder.h"
 #include "kind/video/options.h"
@@ -58,7 +59,8 @@ int bl_image_decode(const struct bl_image *image, const char *path, struct bl_im
 
 /* Checks that an open file is the one that was listed, by size and time, before and after it is read. BL_EDATA: it is
  * no regular file; BL_EFAIL: it has changed. */
-int bl_image_verify(const struct bl_image *image, int fd, const char *path, struct bl_error *e);
+int bl_image_verify(const struct bl_image *image, const struct bl_input_file *file, const char *path,
+                    struct bl_error *e);
 
 /* Checks an image by its header alone, for a scan. BL_EDATA: the format is not supported, decoding may take more memory
  * than the limit, or the image has no pixels for these channels. Otherwise the reservation notes the memory that

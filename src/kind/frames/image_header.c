@@ -519,10 +519,10 @@ static void header_read(struct bl_window *b, struct bl_image_header *h)
         header_read_other(b, h);
 }
 
-int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_image_header *header, bool *found,
-                         struct bl_error *e)
+int bl_image_header_read(const struct bl_input_file *file, int64_t bytes, const char *path,
+                         struct bl_image_header *header, bool *found, struct bl_error *e)
 {
-    struct bl_window b = {.fd = fd, .path = path, .size = bytes, .e = e};
+    struct bl_window b = {.file = file, .path = path, .size = bytes, .e = e};
     *header = (struct bl_image_header){.depth = 8};
     header_read(&b, header);
     *found = !b.code && !b.ended && header->width > 0 && header->height > 0;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 
 /* --- TIFF tags ---------------------------------------------------------------------------------------------------- */
 
@@ -51,8 +52,8 @@ struct bl_image_header {
 
 /* Reads the header of an open file of `bytes` bytes. *found false: the header is unknown or broken; header->unsupported
  * may be set nevertheless. BL_EFAIL: the file cannot be read. */
-int bl_image_header_read(int fd, int64_t bytes, const char *path, struct bl_image_header *header, bool *found,
-                         struct bl_error *e);
+int bl_image_header_read(const struct bl_input_file *file, int64_t bytes, const char *path,
+                         struct bl_image_header *header, bool *found, struct bl_error *e);
 
 /* Returns the bytes that the decoded image, the file in memory and the decoder take at most. */
 int64_t bl_image_header_memory(const struct bl_image_header *header, int64_t bytes);

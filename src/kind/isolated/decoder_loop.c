@@ -38,6 +38,7 @@ struct decoder {
     struct bl_progress_page *page;
     struct bl_meter meter;
     struct bl_message request, opened;   /* the current request; the worker's answer to a request of this process */
+    int64_t far_bytes;                   /* of the object that the opener was asked for last */
     const char *path[BL_ISOLATED_FILES]; /* [paths] of the request's inputs; valid until the next request */
     int paths;
     const char **named; /* [names] the paths that the lines of a list name; NULL for a line without one */
@@ -76,7 +77,33 @@ static void decoder_send(struct decoder *d, int type, const struct bl_buffer *da
         decoder_fail(d);
 }
 
+/* Sends a request to the worker, which this frees, and waits for its answer in d->opened. */
+static void decoder_ask(struct decoder *d, int type, struct bl_buffer *data, int answer)
+{
+    decoder_send(d, type, data);
+    bl_buffer_free(data);
+    if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != answer)
+        decoder_fail(d);
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* The worker knows files by the number of a path of the request, which is the file itself or a folder that contains it,
+ * and the rest of the name, "" for the path itself. It refuses number -1: the file belongs to no path. */
+static int decoder_find_path(const struct decoder *d, const char *path, const char **name)
+{
+    const char *const *all = d->names ? d->named : d->path;
+    int count = d->names ? d->names : d->paths;
+    *name = "";
+    for (int i = 0; i < count; i++) {
+        size_t size = all[i] ? strlen(all[i]) : 0;
+        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && path[size] != '/'))
+            continue;
+        *name = path[size] ? path + size + 1 : "";
+        return i;
+    }
+    return -1;
+}
 
 /* The opener of the process (bl_opener): returns the descriptor that came with the request, the first time that the
  * file is opened, and otherwise has the worker open the file. The system call filter forbids this process to open
@@ -85,8 +112,8 @@ static int decoder_open_input(void *context, const char *path, int flags)
 {
     struct decoder *d = context;
     struct bl_buffer want = {0};
-    const char *name = "";
-    int fd, number = -1;
+    const char *name;
+    int fd;
     for (int i = 0; i < d->paths; i++) {
         fd = d->request.fd[BL_ISOLATED_FILE + i];
         if (fd < 0 || strcmp(d->path[i], path) != 0)
@@ -94,29 +121,71 @@ static int decoder_open_input(void *context, const char *path, int flags)
         d->request.fd[BL_ISOLATED_FILE + i] = -1;
         return fd;
     }
-    /* The worker knows files by the number of a path of the request, which is the file itself or a folder that contains
-     * it, and the rest of the name, "" for the path itself. It refuses number -1: the file belongs to no path. */
-    const char *const *all = d->names ? d->named : d->path;
-    int count = d->names ? d->names : d->paths;
-    for (int i = 0; i < count && number < 0; i++) {
-        size_t size = all[i] ? strlen(all[i]) : 0;
-        if (!size || strncmp(all[i], path, size) != 0 || (path[size] && path[size] != '/'))
-            continue;
-        name = path[size] ? path + size + 1 : "";
-        number = i;
-    }
-    bl_message_put_int(&want, number);
+    bl_message_put_int(&want, decoder_find_path(d, path, &name));
     bl_message_put_text(&want, name);
     bl_message_put_int(&want, (flags & O_DIRECTORY) != 0);
-    decoder_send(d, BL_ISOLATED_WANT, &want);
-    bl_buffer_free(&want);
-    if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_OPENED)
-        decoder_fail(d);
+    decoder_ask(d, BL_ISOLATED_WANT, &want, BL_ISOLATED_OPENED);
     fd = d->opened.fd[BL_ISOLATED_FILE];
     d->opened.fd[BL_ISOLATED_FILE] = -1;
+    int error = (int)bl_message_get_int(&d->opened);
+    d->far_bytes = bl_message_get_int(&d->opened);
     if (fd < 0) /* otherwise errno may say that memory ran out before, which must not be lost */
-        errno = (int)bl_message_get_int(&d->opened);
+        errno = error;
     return fd;
+}
+
+/* An object, which the worker reads. */
+struct bl_far {
+    struct decoder *d;
+    char *path;
+};
+
+/* Opens the object that the opener was asked for last (struct bl_far_files). */
+static int decoder_open_far(void *context, const char *path, int64_t begin, struct bl_far **out, int64_t *bytes,
+                            struct bl_error *e)
+{
+    struct decoder *d = context;
+    (void)begin;
+    struct bl_far *far = malloc(sizeof *far);
+    char *own = strdup(path);
+    if (!far || !own) {
+        free(far);
+        free(own);
+        return bl_error_memory(e);
+    }
+    *far = (struct bl_far){d, own};
+    *bytes = d->far_bytes;
+    *out = far;
+    return BL_OK;
+}
+
+static void decoder_close_far(struct bl_far *far)
+{
+    free(far->path);
+    free(far);
+}
+
+/* Has the worker read bytes of an object. A worker that cannot ends this process. */
+static int decoder_read_far(struct bl_far *far, void *data, size_t size, int64_t offset, int64_t begin, int64_t end,
+                            struct bl_error *e)
+{
+    struct decoder *d = far->d;
+    (void)begin, (void)end, (void)e;
+    for (size_t done = 0, part; done < size; done += part) {
+        struct bl_buffer want = {0};
+        const char *name;
+        size_t got;
+        part = size - done < BL_ISOLATED_READ_MOST ? size - done : BL_ISOLATED_READ_MOST;
+        bl_message_put_int(&want, decoder_find_path(d, far->path, &name));
+        bl_message_put_int(&want, offset + (int64_t)done);
+        bl_message_put_int(&want, (int64_t)part);
+        decoder_ask(d, BL_ISOLATED_READ, &want, BL_ISOLATED_BYTES);
+        const void *bytes = bl_message_get_bytes(&d->opened, &got);
+        if (!bytes || got != part)
+            decoder_fail(d);
+        memcpy((char *)data + done, bytes, part);
+    }
+    return BL_OK;
 }
 
 /* Has the worker reserve memory, and waits until it has done so (struct bl_reservation). */
@@ -127,10 +196,7 @@ static int decoder_reserve(void *context, int64_t bytes, bool grows, struct bl_e
     (void)e;
     bl_message_put_int(&data, bytes);
     bl_message_put_int(&data, grows);
-    decoder_send(d, BL_ISOLATED_RESERVE, &data);
-    bl_buffer_free(&data);
-    if (bl_message_receive(d->channel, &d->opened) != BL_RECEIVED || d->opened.type != BL_ISOLATED_RESERVED)
-        decoder_fail(d);
+    decoder_ask(d, BL_ISOLATED_RESERVE, &data, BL_ISOLATED_RESERVED);
     return BL_OK;
 }
 
@@ -410,6 +476,12 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     if (bl_media_set_simd(d.env.simd, &e))
         decoder_fail(&d);
     bl_media_set_opener(decoder_open_input, &d);
+    const struct bl_far_files far = {.open_ranges = decoder_open_far,
+                                     .read = decoder_read_far,
+                                     .close = decoder_close_far,
+                                     .context = &d,
+                                     .by_opener = true};
+    bl_media_set_far(&far);
     decoder_set_limits(d.env.decoder_memory);
     if (!bl_syscall_filter_install() && all->filtered)
         decoder_fail(&d); /* the kernel has filters, so it must have run out of memory */

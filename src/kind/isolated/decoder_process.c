@@ -113,6 +113,14 @@ int bl_decoder_process_start(struct bl_decoder_process *p, const struct bl_decod
     return code;
 }
 
+static void object_close(struct bl_decoder_object *object)
+{
+    if (object->path)
+        bl_input_file_close(&object->file);
+    free(object->path);
+    *object = (struct bl_decoder_object){0};
+}
+
 /* Closes the channel, resets the state of the process, and waits for its exit status. */
 static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_start *start, int *status,
                         struct bl_error *e)
@@ -124,6 +132,8 @@ static int process_reap(struct bl_decoder_process *p, const struct bl_decoder_st
     p->reads = false;
     bl_buffer_clear(&p->given);
     bl_message_reset(&p->answer);
+    for (int i = 0; i < BL_DECODER_OBJECTS; i++)
+        object_close(&p->object[i]);
     return bl_fork_server_reap(start->server, pid, status, e);
 }
 
@@ -182,21 +192,90 @@ static int folder_open_file(const char *folder, const char *name)
     return fd;
 }
 
+/* Returns a path of the call by its number, which the process gave; NULL: there is none. */
+static const char *call_find_path(const struct bl_decoder_call *call, int64_t number)
+{
+    if (call->names)
+        return bl_isolated_names_path(call->names, number);
+    return number >= 0 && number < call->paths ? call->path[number] : NULL;
+}
+
+/* Finds an object, or opens it in place of the one that was not used for longest. */
+static int process_open_object(struct bl_decoder_process *p, const char *path, struct bl_input_file **file,
+                               struct bl_error *e)
+{
+    struct bl_decoder_object *object = NULL, *oldest = p->object;
+    for (int i = 0; i < BL_DECODER_OBJECTS && !object; i++) {
+        oldest = p->object[i].used < oldest->used ? &p->object[i] : oldest;
+        object = p->object[i].path && strcmp(p->object[i].path, path) == 0 ? &p->object[i] : NULL;
+    }
+    if (!object) {
+        object = oldest;
+        object_close(object);
+        object->path = strdup(path);
+        if (!object->path)
+            return bl_error_memory(e);
+        if (bl_input_file_open(&object->file, path) != 0) {
+            bl_opener_fail("cannot open", path, BL_EFAIL, e);
+            object_close(object);
+            return e->code;
+        }
+    }
+    object->used = ++p->uses;
+    *file = &object->file;
+    return BL_OK;
+}
+
+/* Answers a request for bytes of an object (BL_ISOLATED_READ). *sent: the process is there. A store that fails is no
+ * matter of the process: the error is the run's. */
+static int process_serve_read(struct bl_decoder_process *p, const struct bl_decoder_call *call, bool *sent,
+                              struct bl_error *e)
+{
+    struct bl_buffer data = {0}, bytes = {0};
+    struct bl_input_file *file;
+    const char *path = call_find_path(call, bl_message_get_int(&p->answer));
+    int64_t offset = bl_message_get_int(&p->answer), size = bl_message_get_int(&p->answer);
+    *sent = true;
+    p->answer.damaged |= !path || !bl_far_is(path) || size < 0 || size > (int64_t)BL_ISOLATED_READ_MOST;
+    if (p->answer.damaged)
+        return BL_OK;
+    BL_TRY(process_open_object(p, path, &file, e));
+    p->answer.damaged |= offset < 0 || size > file->status.st_size || offset > file->status.st_size - size;
+    if (p->answer.damaged)
+        return BL_OK;
+    int code = bl_buffer_reserve(&bytes, (size_t)size) ? BL_OK : bl_error_memory(e);
+    if (!code)
+        code = bl_input_file_get(file, bytes.data, (size_t)size, offset, path, e);
+    if (!code) {
+        bl_message_put_bytes(&data, bytes.data, (size_t)size);
+        code = bl_buffer_check(&data, e);
+    }
+    if (!code)
+        *sent = bl_message_send(p->channel, BL_ISOLATED_BYTES, &data, NULL);
+    bl_buffer_free(&data);
+    bl_buffer_free(&bytes);
+    return code;
+}
+
 /* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno: EPERM unless the number is that of a
- * path of the call, and a name belongs to a folder. Returns false if the process is gone. */
+ * path of the call, and a name belongs to a folder. EREMOTE: it is an object, and its size follows. *sent: the process
+ * is there. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
-                              struct bl_decoder_loss *loss)
+                              struct bl_decoder_loss *loss, bool *sent, struct bl_error *e)
 {
     struct bl_buffer data = {0};
-    int64_t number = bl_message_get_int(&p->answer);
-    const char *path = NULL, *name = bl_message_get_text(&p->answer);
-    if (call->names)
-        path = bl_isolated_names_path(call->names, number);
-    else if (number >= 0 && number < call->paths)
-        path = call->path[number];
+    struct bl_input_file *object;
+    int64_t bytes = 0;
+    const char *path = call_find_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
     int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
     int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
-    if (path && name && (!*name || !folder)) {
+    *sent = true;
+    if (path && name && !*name && !folder && bl_far_is(path)) {
+        process_remember_path(loss, path);
+        BL_TRY(process_open_object(p, path, &object, e));
+        error = EREMOTE;
+        bytes = object->status.st_size;
+    } else if (path && name && (!*name || !folder)) {
         if (*name)
             snprintf(loss->path, sizeof loss->path, "%s/%s", path, name);
         else
@@ -206,11 +285,12 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
         error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
     }
     bl_message_put_int(&data, error);
-    bool sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
+    bl_message_put_int(&data, bytes);
+    *sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
     bl_buffer_free(&data);
     if (fd[BL_ISOLATED_FILE] >= 0)
         close(fd[BL_ISOLATED_FILE]);
-    return sent;
+    return BL_OK;
 }
 
 /* --- watching ----------------------------------------------------------------------------------------------------- */
@@ -338,8 +418,10 @@ static bool process_send(struct bl_decoder_process *p, const struct bl_decoder_s
     if (!is_new || call->names)
         return bl_message_send(p->channel, call->type, call->data, fd);
     if (atomic_fetch_add(&start->files->open, counted) + counted <= start->files->most) {
-        for (int i = 0; i < call->paths; i++)
-            file[i] = bl_opener_open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        for (int i = 0; i < call->paths; i++) {
+            if (!bl_far_is(call->path[i]))
+                file[i] = bl_opener_open(call->path[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        }
     }
     bl_buffer_clear(&p->given);
     bl_buffer_text(&p->given, call->path[0]);
@@ -376,6 +458,7 @@ static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_
                           struct bl_error *e)
 {
     int code = BL_OK;
+    bool sent = true;
     *done = p->answer.type == BL_ISOLATED_DONE;
     if (*done)
         code = process_take_answer(p, call, loss, e);
@@ -388,9 +471,13 @@ static int process_handle(struct bl_decoder_process *p, const struct bl_decoder_
             code = call->row(call->sink, loss->rows++, &row, e);
     } else if (p->answer.type == BL_ISOLATED_RESERVE)
         code = process_reserve(p, start, call, loss, e);
-    else if (p->answer.type != BL_ISOLATED_WANT)
+    else if (p->answer.type == BL_ISOLATED_READ)
+        code = process_serve_read(p, call, &sent, e);
+    else if (p->answer.type == BL_ISOLATED_WANT)
+        code = process_serve_file(p, call, loss, &sent, e);
+    else
         p->answer.damaged = true;
-    else if (!process_serve_file(p, call, loss))
+    if (!sent)
         return process_lose(p, start, call, loss, e);
     if (p->answer.damaged)
         process_distrust(p, start, loss);

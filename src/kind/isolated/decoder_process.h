@@ -3,6 +3,7 @@
 #ifndef BL_DECODER_PROCESS_H
 #define BL_DECODER_PROCESS_H
 
+#include "base/input_file.h"
 #include "pool/memory_budget.h"
 #include "kind/isolated/decoder_loop.h"
 #include "kind/isolated/messages.h"
@@ -40,6 +41,15 @@ bool bl_isolated_names_allow(const struct bl_isolated_names *names, int line, co
 
 /* --- decoder process ---------------------------------------------------------------------------------------------- */
 
+#define BL_DECODER_OBJECTS 4 /* that stay open for a process: more than a clip and its sound */
+
+/* An object that a process reads. */
+struct bl_decoder_object {
+    char *path;   /* NULL: none */
+    int64_t used; /* when it was last used, as a count of requests */
+    struct bl_input_file file;
+};
+
 /* Initialize with BL_DECODER_PROCESS_NONE. The first call starts the process, and a call after its end starts it
  * again. */
 struct bl_decoder_process {
@@ -51,6 +61,8 @@ struct bl_decoder_process {
     struct bl_buffer given;   /* the path of the last file whose descriptor was sent to it */
     int block;                /* the worker's descriptor of the block that the process has mapped; -1: none */
     bool reads;               /* its reader is open */
+    struct bl_decoder_object object[BL_DECODER_OBJECTS];
+    int64_t uses; /* of objects */
 };
 
 #define BL_DECODER_PROCESS_NONE                                                                                        \

@@ -81,7 +81,8 @@ enum bl_received bl_message_receive(int socket, struct bl_message *message);
 /* The types of messages, and the encoding of the structs that are passed to a kind and reported by it.
  *
  * The worker sends a request, and the process answers with DONE. Before DONE the process may send rows (for COUNT), and
- * requests of its own: to open a file (WANT, answered by OPENED) or to reserve memory (RESERVE, answered by RESERVED).
+ * requests of its own: to open a file (WANT, answered by OPENED), to read an object (READ, answered by BYTES), or to
+ * reserve memory (RESERVE, answered by RESERVED).
  * A piece, for example, is PIECE, WANT, OPENED, RESERVE, RESERVED, DONE. */
 
 enum bl_isolated_type {
@@ -90,10 +91,12 @@ enum bl_isolated_type {
     BL_ISOLATED_FIELDS,
     BL_ISOLATED_VERSIONS,
     BL_ISOLATED_PIECE,
-    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor */
+    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor; EREMOTE: it is an object, and its size */
+    BL_ISOLATED_BYTES,  /* of an object */
     BL_ISOLATED_RESERVED,
     /* from the process: */
     BL_ISOLATED_WANT,    /* number of a path of the request; a name in that folder, or ""; whether to open a folder */
+    BL_ISOLATED_READ,    /* number of a path of the request, which is an object; offset; bytes */
     BL_ISOLATED_RESERVE, /* bytes; whether to call bl_reservation_grow, not bl_reservation_need */
     BL_ISOLATED_ROW,
     BL_ISOLATED_DONE, /* code, text, whether memory ran out; then the result of the request */
@@ -102,6 +105,8 @@ enum bl_isolated_type {
 /* Indices of a message's descriptors: the memory of a block, and from BL_ISOLATED_FILE on the files of the inputs. */
 enum bl_isolated_fd { BL_ISOLATED_MEMORY, BL_ISOLATED_FILE };
 #define BL_ISOLATED_FILES (BL_MESSAGE_FDS - BL_ISOLATED_FILE)
+
+#define BL_ISOLATED_READ_MOST ((size_t)1 << 20) /* bytes of an object in one message */
 
 /* Each get function fills its struct with the values that its put function has encoded. Texts and arrays stay valid
  * until the next message is received. */

@@ -47,7 +47,7 @@ int bl_demux_error(const struct bl_demux *d, int code, const char *what, struct 
         return bl_error_set(e, BL_ECANCEL, "cancelled");
     if (d->file.system_errno) {
         errno = d->file.system_errno;
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
+        return bl_input_file_fail(d->file.path, "cannot be read", e);
     }
     if (bl_demux_is_memory(code))
         return bl_error_memory(e);
@@ -161,7 +161,7 @@ static int wave_limit_probe(struct bl_demux *d, const AVInputFormat *input, AVDi
     if (strcmp(input->name, "wav") != 0)
         return BL_OK;
     if (bl_media_file_read(&d->file, begin, WAVE_SEARCHED, 0) < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", d->file.path);
+        return bl_input_file_fail(d->file.path, "cannot be read", e);
     d->maybe_dts = wave_has_dts(begin);
     if (d->maybe_dts)
         return BL_OK;

@@ -233,8 +233,7 @@ static void claims_read_boxes(struct claims *c, int64_t at, int64_t end, int dep
 
 int bl_mov_claims_count(const struct bl_media_file *file, int64_t *count, struct bl_error *e)
 {
-    struct claims c = {
-        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
+    struct claims c = {.window = {.file = &file->input, .path = file->path, .size = file->bytes, .e = e}};
     claims_read_boxes(&c, 0, file->bytes, 0);
     track_end(&c);
     *count = c.count;
@@ -418,8 +417,7 @@ static void film_read_tracks(struct film *f, int64_t at, int64_t end, int64_t ex
 int bl_extent_read_mov(const struct bl_media_file *file, int64_t extent_track, bool *plain, struct bl_extent *extent,
                        struct bl_error *e)
 {
-    struct film f = {
-        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e}};
+    struct film f = {.window = {.file = &file->input, .path = file->path, .size = file->bytes, .e = e}};
     struct bl_mov_box box;
     int64_t at = 0;
     *plain = false;
@@ -583,9 +581,7 @@ int bl_extent_read_ogg(const struct bl_media_file *file, int index, const AVCode
                        struct bl_extent *extent, struct bl_error *e)
 {
     struct pages p = {
-        .window = {.fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e},
-        .head = -1,
-        .position = -1};
+        .window = {.file = &file->input, .path = file->path, .size = file->bytes, .e = e}, .head = -1, .position = -1};
     *extent = (struct bl_extent){0};
     if (parameters->codec_id != AV_CODEC_ID_VORBIS || parameters->sample_rate < 1 || parameters->extradata_size < 1)
         return BL_OK;

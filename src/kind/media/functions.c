@@ -37,6 +37,7 @@ __attribute__((visibility("default"))) const struct bl_media bl_media_functions 
     .count_sound = bl_audio_count_file,
     .set_simd = bl_simd_apply,
     .set_opener = bl_opener_set,
+    .set_far = bl_far_set,
     .usual_decoder = bl_usual_decoder,
     .png_open = bl_png_encoder_open,
     .png_encode = bl_png_encoder_encode,

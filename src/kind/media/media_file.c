@@ -67,7 +67,7 @@ static int media_file_measure_tags(struct bl_media_file *file, struct bl_error *
             return bl_error_set(e, BL_EDATA, "more than %d ID3 tags, or %d MiB of them", TAGS_MAX, TAGS_SIZE >> 20);
         got = bl_media_file_read(file, head, sizeof head, file->tags);
     }
-    return got < 0 ? bl_error_errno(e, BL_EFAIL, "%s: cannot be read", file->path) : BL_OK;
+    return got < 0 ? bl_input_file_fail(file->path, "cannot be read", e) : BL_OK;
 }
 
 /* Replaces the part of the tags that lies in a buffer by one empty tag of the same size, so that all offsets stay. */
@@ -117,7 +117,7 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
     *file = (struct bl_media_file){.path = path, .cancel = cancel};
     if (bl_input_file_open(&file->input, path) != 0) {
         if (bytes >= 0 || bl_errno_is_system(errno))
-            return bl_error_errno(e, BL_EFAIL, "%s: cannot be opened", file->path);
+            return bl_input_file_fail(file->path, "cannot be opened", e);
         return bl_error_errno(e, BL_EDATA, "cannot be opened");
     }
     if (!S_ISREG(file->input.status.st_mode))
@@ -130,7 +130,7 @@ int bl_media_file_open(struct bl_media_file *file, const char *path, int64_t byt
         return bl_error_set(e, BL_EDATA, "empty file");
     ssize_t got = bl_media_file_read(file, file->head, sizeof file->head, 0);
     if (got < 0)
-        return bl_error_errno(e, BL_EFAIL, "%s: cannot be read", file->path);
+        return bl_input_file_fail(file->path, "cannot be read", e);
     const char *archive = bl_archive_detect(file->head, (size_t)got);
     if (archive)
         return bl_error_set(e, BL_EDATA, "%s", archive);

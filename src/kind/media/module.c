@@ -158,6 +158,7 @@ int bl_media_open(const struct bl_media **out, struct bl_error *e)
             BL_TRY(media->set_simd(simd, e));
         if (opener)
             media->set_opener(opener, opener_context);
+        media->set_far(bl_far_get());
         atomic_store_explicit(&opened, media, memory_order_release);
     }
     *out = media;
@@ -186,6 +187,13 @@ void bl_media_set_opener(bl_opener *function, void *context)
     bl_opener_set(function, context);
     if (bl_media_opened())
         bl_media_opened()->set_opener(function, context);
+}
+
+void bl_media_set_far(const struct bl_far_files *files)
+{
+    bl_far_set(files);
+    if (bl_media_opened())
+        bl_media_opened()->set_far(files);
 }
 
 void bl_media_set_environment(void)

@@ -49,10 +49,11 @@ struct bl_media {
     int (*count_sound)(const struct bl_audio_config *config, const struct bl_kind_env *env, const char *path,
                        struct bl_meter *meter, struct bl_audio_info *info, struct bl_error *e);
 
-    /* Settings of the process: the SIMD level of FFmpeg (kind/media_options.h), and the function that opens inputs
+    /* Settings of the process: the SIMD level of FFmpeg (kind/media_options.h), and the functions that open inputs
      * (base/input_file.h). */
     int (*set_simd)(enum bl_simd level, struct bl_error *e);
     void (*set_opener)(bl_opener *opener, void *context);
+    void (*set_far)(const struct bl_far_files *files);
 
     /* kind/media/allowlist.h */
     bool (*usual_decoder)(int i, const char **codec, const char **decoder);
@@ -103,6 +104,9 @@ int bl_media_set_simd(enum bl_simd level, struct bl_error *e);
 /* Sets the function that opens inputs in the tool and in the module, now or when it is loaded. Call it from one
  * thread. */
 void bl_media_set_opener(bl_opener *opener, void *context);
+
+/* bl_far_set for the process and its module. */
+void bl_media_set_far(const struct bl_far_files *files);
 
 /* Sets environment variables for libraries. Call it once, before there are threads and before the module is loaded.
  * - soxr reads variables that would change the bytes of a dataset, such as the instruction set. They get the values on

@@ -52,8 +52,7 @@ bool bl_truncation_is_joined(const struct bl_demux *d)
 static int mov_find_second(const struct bl_demux *d, int64_t *second, struct bl_error *e)
 {
     const struct bl_media_file *file = &d->file;
-    struct bl_window window = {
-        .fd = file->input.fd, .begin = file->input.begin, .path = file->path, .size = file->bytes, .e = e};
+    struct bl_window window = {.file = &file->input, .path = file->path, .size = file->bytes, .e = e};
     struct bl_mov_box box;
     int heads = 0, types = 0, media = 0;
     int64_t at = 0;

@@ -35,13 +35,14 @@ int64_t bl_id_number_read(const struct bl_id_number *type, const uint8_t *at)
     return (int64_t)(value << unused) >> unused;
 }
 
-int bl_id_table_read(struct bl_id_table *t, int fd, const char *path, int64_t i, int64_t *number, struct bl_error *e)
+int bl_id_table_read(struct bl_id_table *t, const struct bl_input_file *file, const char *path, int64_t i,
+                     int64_t *number, struct bl_error *e)
 {
     int64_t size = (int64_t)t->type.size;
     if (i < t->first || i - t->first >= t->held) {
         int64_t count = t->count - i < BL_ID_TABLE_WINDOW ? t->count - i : BL_ID_TABLE_WINDOW;
         t->held = 0; /* nothing, until the window is read */
-        BL_TRY(bl_io_pread(fd, t->window, (size_t)(count * size), t->at + size * i, path, e));
+        BL_TRY(bl_input_file_get(file, t->window, (size_t)(count * size), t->at + size * i, path, e));
         t->first = i;
         t->held = count;
     }
@@ -171,7 +172,7 @@ int bl_npy_ids_count(struct bl_item *item, const char *path, const struct bl_can
 
 /* A pair of files that is being read. bin and bin_path stay unset where only the index is needed. */
 struct megatron {
-    int idx, bin;                                     /* file descriptors, or -1 */
+    struct bl_input_file idx, bin;
     char *bin_path;                                   /* owned */
     const char *path;                                 /* of the .idx file; the caller's */
     int64_t idx_bytes, bin_bytes, sequences, entries; /* entries of the document index */
@@ -201,7 +202,7 @@ uint64_t bl_megatron_stamp(const char *path)
 {
     struct stat status;
     char *bin = bl_path_has_suffix(path, ".idx") ? megatron_bin_path(path) : NULL;
-    bool there = bin && stat(bin, &status) == 0;
+    bool there = bin && bl_input_file_stat(bin, &status) == 0;
     free(bin);
     if (!there)
         return 0;
@@ -211,15 +212,13 @@ uint64_t bl_megatron_stamp(const char *path)
 }
 
 /* Opens a file for reading. BL_EDATA: it is no regular file, as the name of the .bin file may be that of a folder or a
- * pipe. *fd is open also after that error. */
-static int megatron_open_file(const char *path, int *fd, struct stat *status, struct bl_error *e)
+ * pipe. The caller closes the file also after that error. */
+static int megatron_open_file(const char *path, struct bl_input_file *file, int64_t *bytes, struct bl_error *e)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe must not block */
-    if (*fd < 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
-    if (fstat(*fd, status) != 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (!S_ISREG(status->st_mode))
+    if (bl_input_file_open(file, path) != 0)
+        return bl_opener_fail("cannot open", path, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, e);
+    *bytes = file->status.st_size;
+    if (!S_ISREG(file->status.st_mode))
         return bl_error_set(e, BL_EDATA, "%s: not a regular file", path);
     return BL_OK;
 }
@@ -242,7 +241,7 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
     uint8_t head[MEGATRON_HEAD];
     if (m->idx_bytes < MEGATRON_HEAD)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron");
-    BL_TRY(bl_io_pread(m->idx, head, sizeof head, 0, m->path, e));
+    BL_TRY(bl_input_file_get(&m->idx, head, sizeof head, 0, m->path, e));
     /* The magic is followed by the version, a number of 8 bytes. */
     if (memcmp(head, "MMIDIDX\0\0", 9) != 0 || int64_read(head + 9) != 1)
         return bl_error_set(e, BL_EDATA, "not an .idx file of Megatron, version 1");
@@ -272,7 +271,6 @@ static int megatron_read_head(struct megatron *m, struct bl_error *e)
 /* Opens both files, and reads the header. The caller closes what is open also after an error. */
 static int megatron_open(struct megatron *m, const char *path, struct bl_error *e)
 {
-    struct stat status = {0};
     if (!bl_path_has_suffix(path, ".idx"))
         return bl_error_set(
             e, BL_EDATA, "Megatron's data are named by their .idx file (a flat file of ids: --token-file dtype=u16)");
@@ -280,18 +278,16 @@ static int megatron_open(struct megatron *m, const char *path, struct bl_error *
     m->bin_path = megatron_bin_path(path);
     if (!m->bin_path)
         return bl_error_memory(e);
-    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
-    m->idx_bytes = status.st_size;
-    BL_TRY(megatron_open_file(m->bin_path, &m->bin, &status, e));
-    m->bin_bytes = status.st_size;
+    BL_TRY(megatron_open_file(path, &m->idx, &m->idx_bytes, e));
+    BL_TRY(megatron_open_file(m->bin_path, &m->bin, &m->bin_bytes, e));
     return megatron_read_head(m, e);
 }
 
 /* Sets *length (ids) and *at (bytes in the .bin file) to those of sequence s. */
 static int megatron_find_sequence(struct megatron *m, int64_t s, int64_t *length, int64_t *at, struct bl_error *e)
 {
-    BL_TRY(bl_id_table_read(&m->lengths, m->idx, m->path, s, length, e));
-    return bl_id_table_read(&m->offsets, m->idx, m->path, s, at, e);
+    BL_TRY(bl_id_table_read(&m->lengths, &m->idx, m->path, s, length, e));
+    return bl_id_table_read(&m->offsets, &m->idx, m->path, s, at, e);
 }
 
 /* Makes a row of the sequences from first up to end. offset: of the entry in the .idx file that names the row. The
@@ -324,7 +320,7 @@ static int megatron_read_row(struct megatron *m, struct bl_item *item, int64_t o
             continue;
         size_t size = (size_t)length * m->type.size;
         BL_TRY(BL_ARRAY_RESERVE(m->data, m->capacity, size, e));
-        BL_TRY(bl_io_pread(m->bin, m->data, size, at, m->bin_path, e));
+        BL_TRY(bl_input_file_get(&m->bin, m->data, size, at, m->bin_path, e));
         BL_TRY(id_numbers_add(item, &m->type, m->data, (size_t)length, e));
     }
     return id_numbers_end(item, e);
@@ -371,7 +367,7 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
     for (int64_t d = 0; d < m->entries; d++, begin = end) {
         if (d % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
-        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d, &end, e));
+        BL_TRY(bl_id_table_read(&m->documents, &m->idx, m->path, d, &end, e));
         int code = megatron_check_entry(m, d, begin, end, "", e);
         if (code) {
             /* The row that is begun here gives the caller the offset of the damage. */
@@ -389,16 +385,14 @@ static int megatron_read_documents(struct megatron *m, struct bl_item *item, con
 int bl_megatron_count(struct bl_item *item, const char *path, const struct bl_cancel *cancel, bl_item_emit *emit,
                       void *context, struct bl_error *e)
 {
-    struct megatron m = {.idx = -1, .bin = -1};
+    struct megatron m = {.idx.fd = -1, .bin.fd = -1};
     int code = megatron_open(&m, path, e);
     if (!code)
         code = item->config->megatron == BL_MEGATRON_DOCUMENT
                    ? megatron_read_documents(&m, item, cancel, emit, context, e)
                    : megatron_read_sequences(&m, item, cancel, emit, context, e);
-    if (m.idx >= 0)
-        close(m.idx);
-    if (m.bin >= 0)
-        close(m.bin);
+    bl_input_file_close(&m.idx);
+    bl_input_file_close(&m.bin);
     free(m.bin_path);
     free(m.data);
     return code;
@@ -415,15 +409,13 @@ struct bl_megatron_documents {
 /* Opens the .idx file and reads its header. *documents is set also after an error. */
 static int documents_open(struct bl_megatron_documents **documents, const char *path, struct bl_error *e)
 {
-    struct stat status;
     *documents = calloc(1, sizeof **documents);
     if (!*documents)
         return bl_error_memory(e);
     struct megatron *m = &(*documents)->m;
-    m->bin = -1;
+    m->idx.fd = m->bin.fd = -1;
     m->path = path;
-    BL_TRY(megatron_open_file(path, &m->idx, &status, e));
-    m->idx_bytes = status.st_size;
+    BL_TRY(megatron_open_file(path, &m->idx, &m->idx_bytes, e));
     return megatron_read_head(m, e);
 }
 
@@ -472,7 +464,7 @@ int bl_megatron_documents_open(struct bl_megatron_documents **documents, const c
     for (int64_t d = 0; !sequences && d < m->entries; d++, before = is) {
         if (d % BL_ID_TABLE_WINDOW == 0 && bl_cancelled(cancel))
             return BL_ECANCEL;
-        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d, &is, e));
+        BL_TRY(bl_id_table_read(&m->documents, &m->idx, m->path, d, &is, e));
         int code = megatron_check_entry(m, d, before, is, " (--token-file sequences needs none)", e);
         if (code) {
             bl_error_prefix(e, "byte %" PRId64, m->documents.at + 8 * d);
@@ -495,13 +487,13 @@ int bl_megatron_documents_end(struct bl_megatron_documents *documents, int64_t d
     int64_t next = d + 1, length = 0;
     *end = m->bin_bytes;
     if (!documents->are_sequences)
-        BL_TRY(bl_id_table_read(&m->documents, m->idx, m->path, d + 1, &next, e));
+        BL_TRY(bl_id_table_read(&m->documents, &m->idx, m->path, d + 1, &next, e));
     return next >= m->sequences ? BL_OK : megatron_find_sequence(m, next, &length, end, e);
 }
 
 void bl_megatron_documents_close(struct bl_megatron_documents *documents)
 {
-    if (documents && documents->m.idx >= 0)
-        close(documents->m.idx);
+    if (documents)
+        bl_input_file_close(&documents->m.idx);
     free(documents);
 }

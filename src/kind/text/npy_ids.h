@@ -5,6 +5,7 @@
 #ifndef BL_NPY_IDS_H
 #define BL_NPY_IDS_H
 
+#include "base/input_file.h"
 #include "kind/text/item.h"
 
 /* --- stored ids --------------------------------------------------------------------------------------------------- */
@@ -27,8 +28,8 @@ struct bl_id_table {
 };
 
 /* Sets *number to number i of the table, from 0. path: of the file, for messages. BL_EFAIL: the file cannot be read. */
-int bl_id_table_read(struct bl_id_table *table, int fd, const char *path, int64_t i, int64_t *number,
-                     struct bl_error *e);
+int bl_id_table_read(struct bl_id_table *table, const struct bl_input_file *file, const char *path, int64_t i,
+                     int64_t *number, struct bl_error *e);
 
 /* --- NPY arrays --------------------------------------------------------------------------------------------------- */
 

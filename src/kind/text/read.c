@@ -326,7 +326,7 @@ static int reader_open_tokens(struct text_reader *r, const struct bl_row *row, c
         }
     }
     const struct stat *was = &open->file.file.status;
-    if (fstat(open->file.file.fd, &status) != 0)
+    if (bl_input_file_restat(&open->file.file, &status) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot stat %s", row->path);
     if ((row->bytes >= 0 && was->st_size != row->bytes) || status.st_mtim.tv_sec != was->st_mtim.tv_sec ||
         status.st_mtim.tv_nsec != was->st_mtim.tv_nsec)

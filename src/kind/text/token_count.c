@@ -44,7 +44,7 @@ static int index_find_end(struct index *x, int64_t i, int64_t *end, struct bl_er
         *end += x->t->begin;
         return code;
     }
-    BL_TRY(bl_id_table_read(&x->table, x->file.fd, x->t->index, i, &tokens, e));
+    BL_TRY(bl_id_table_read(&x->table, &x->file, x->t->index, i, &tokens, e));
     *end = x->t->begin + (tokens <= all ? tokens : all + 1) * size;
     return BL_OK;
 }
@@ -64,7 +64,7 @@ static int index_open(struct index *x, const struct bl_token_file *t, bool seque
     }
     /* An index of datatrove has numbers of 64 bits, and nothing else. */
     if (bl_input_file_open(&x->file, t->index) != 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open it");
+        return bl_opener_fail("cannot open", x->t->index, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, e);
     int64_t bytes = x->file.status.st_size;
     if (!S_ISREG(x->file.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
@@ -139,7 +139,7 @@ static int scan_ids(struct id_scan *s, int64_t at, const int32_t **id, size_t *c
         if (bl_cancelled(s->cancel))
             return BL_ECANCEL;
         bl_meter_report(s->chunk->meter, s->before + at);
-        BL_TRY(bl_io_pread(s->t->file.fd, s->raw, take * (size_t)size, s->t->file.begin + at, s->path, e));
+        BL_TRY(bl_input_file_get(&s->t->file, s->raw, take * (size_t)size, at, s->path, e));
         s->is_right = bl_token_ids(&s->t->type, s->raw, take, s->max, s->id);
         s->first = at;
         s->count = take;

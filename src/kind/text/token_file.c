@@ -170,11 +170,11 @@ static int file_read_metadata(struct bl_token_file *t, const struct bl_token_spe
     size_t at = 0, size = 0, count_size = 0;
     int64_t bytes = 0, count = -1, all = t->end;
     if (bl_input_file_open(&file, path) != 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+        return bl_opener_fail("cannot open", path, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, e);
     ssize_t got = bl_input_file_pread(&file, text, sizeof text, 0);
     bl_input_file_close(&file);
     if (got < 0)
-        return bl_error_errno(e, BL_EFAIL, "cannot read %s", path);
+        return bl_opener_fail("cannot read", path, BL_EFAIL, e);
     if (bl_text_next_line(text, (size_t)got, &at, &line, &size) &&
         bl_text_next_line(text, (size_t)got, &at, &count_line, &count_size) &&
         !bl_text_to_int(count_line, count_size, 0, INT64_MAX, &count))
@@ -203,10 +203,10 @@ static int file_find_beside(struct bl_token_file *t, const struct bl_token_spec 
     struct stat status;
     int code = beside_paths(path, beside, e);
     for (int i = 0; i < BESIDES && !code; i++) {
-        there[i] = beside[i] && stat(beside[i], &status) == 0;
+        there[i] = beside[i] && bl_input_file_stat(beside[i], &status) == 0;
         /* A file that does not exist is no error. */
         if (beside[i] && !there[i] && errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
-            code = bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot stat %s", beside[i]);
+            code = bl_opener_fail("cannot stat", beside[i], bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, e);
     }
     if (!code && there[0]) {
         /* Megatron's index has the type with its sign, so it must equal that of the option. */
@@ -251,7 +251,7 @@ static int token_file_read_header(struct bl_token_file *t, const struct bl_token
     /* A smaller file can have ids, but no header. */
     if (t->end < (int64_t)sizeof head)
         return BL_OK;
-    BL_TRY(bl_io_pread(t->file.fd, head, sizeof head, t->file.begin, path, e));
+    BL_TRY(bl_input_file_get(&t->file, head, sizeof head, 0, path, e));
     if (memcmp(head, BL_NPY_MAGIC, BL_NPY_MAGIC_SIZE) == 0)
         return bl_error_set(e, BL_EDATA,
                             "byte 0: the header of an NPY file, which is read without --token-file (--kind text "
@@ -291,7 +291,7 @@ static int file_open(struct bl_token_file *t, const struct bl_token_spec *spec, 
         bl_path_has_suffix(path, ".ds.metadata"))
         return bl_error_set(e, BL_EDATA, "it holds no ids, and the file that does is not beside it, or not named");
     if (bl_input_file_open(&t->file, path) != 0)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "cannot open %s", path);
+        return bl_opener_fail("cannot open", path, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, e);
     if (!S_ISREG(t->file.status.st_mode))
         return bl_error_set(e, BL_EDATA, "not a regular file");
     t->end = t->file.status.st_size;
@@ -336,7 +336,7 @@ uint64_t bl_token_file_stamp(const char *path)
     /* Out of memory gives another stamp, and the file is counted again. */
     (void)beside_paths(path, beside, &ignored);
     for (int i = 0; i < BESIDES; i++) {
-        if (beside[i] && stat(beside[i], &status) == 0) {
+        if (beside[i] && bl_input_file_stat(beside[i], &status) == 0) {
             /* The hash so far is a part of the next one. */
             const int64_t parts[] = {(int64_t)stamp, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
             stamp = XXH3_64bits(parts, sizeof parts);
@@ -394,7 +394,7 @@ int bl_token_file_read(const struct bl_token_file *t, const char *path, int64_t 
     for (int64_t done = 0; done < count; done += step) {
         size_t ids = (size_t)(count - done < step ? count - done : step);
         int64_t from = at + done * (int64_t)t->type.size;
-        BL_TRY(bl_io_pread(t->file.fd, raw, ids * t->type.size, t->file.begin + from, path, e));
+        BL_TRY(bl_input_file_get(&t->file, raw, ids * t->type.size, from, path, e));
         if (!bl_token_ids(&t->type, raw, ids, INT32_MAX, out + done))
             return bl_error_set(e, BL_EFAIL, "%s changed since the scan: no ids at byte %" PRId64, path, from);
     }
@@ -411,7 +411,7 @@ int bl_token_file_check_type(const struct bl_token_file *t, const char *path, st
     uint8_t raw[SAMPLE_IDS * 8];
     if (count < SAMPLE_LEAST || (type->size != 2 && type->size != 4))
         return BL_OK;
-    BL_TRY(bl_io_pread(t->file.fd, raw, (size_t)count * type->size, t->file.begin + t->begin, path, e));
+    BL_TRY(bl_input_file_get(&t->file, raw, (size_t)count * type->size, t->begin, path, e));
     for (int64_t i = 0; i < count; i++) {
         int64_t value = bl_id_number_read(type, raw + i * (int64_t)type->size);
         high[i & 1] += value < 0 || value > SAMPLE_HIGH;
