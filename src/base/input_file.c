@@ -50,7 +50,16 @@ const struct bl_far_files *bl_far_get(void)
 /* A file may be called "s3:..." in this folder. */
 bool bl_far_is(const char *path)
 {
-    return far_files && !far_files->by_opener && bl_path_is_url(path) && access(path, F_OK) != 0;
+    if (!far_files || !bl_path_is_url(path))
+        return false;
+    return far_files->is ? far_files->is(far_files->context, path) : access(path, F_OK) != 0;
+}
+
+/* Returns the path that the functions for objects take: in buffer that of a member's tar. NULL with errno: the path is
+ * too long. */
+static const char *far_object(const char *path, char buffer[PATH_MAX])
+{
+    return far_files->is ? path : bl_member_file(path, buffer);
 }
 
 int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e)
@@ -58,7 +67,7 @@ int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct 
     char tar[PATH_MAX];
     struct bl_member member;
     bool missing;
-    const char *url = bl_member_file(path, tar);
+    const char *url = far_object(path, tar);
     if (!url)
         return bl_error_errno(e, BL_EFAIL, "%s", path);
     BL_TRY(far_files->identify(far_files->context, url, bytes, content, &missing, e));
@@ -191,18 +200,15 @@ int bl_input_file_open_whole(struct bl_input_file *file, const char *path)
 int bl_input_file_open(struct bl_input_file *file, const char *path)
 {
     char tar[PATH_MAX];
-    bool is_far = bl_far_is(path);
-    if (!is_far && bl_input_file_open_whole(file, path) == 0)
-        return 0;
-    if (!is_far && (errno != EREMOTE || !far_files))
-        return -1;
     struct bl_member member = {0};
+    if (!bl_far_is(path))
+        return bl_input_file_open_whole(file, path);
     *file = (struct bl_input_file){.fd = -1};
-    const char *url = is_far ? bl_member_file(path, tar) : path;
+    const char *url = far_object(path, tar);
     (void)bl_member_parse(path, &member);
     if (!url || far_open_ranges(file, url, member.begin) != 0)
         return -1;
-    if (is_far)
+    if (url == tar)
         input_file_narrow(file, path);
     return 0;
 }
@@ -278,8 +284,9 @@ int bl_input_file_stat(const char *path, struct stat *status)
 {
     struct bl_member member;
     char tar[PATH_MAX];
-    const char *file = bl_member_file(path, tar);
-    if (!file || (bl_far_is(path) ? far_stat(file, status) : stat(file, status)) != 0)
+    bool is_far = bl_far_is(path);
+    const char *file = is_far ? far_object(path, tar) : bl_member_file(path, tar);
+    if (!file || (is_far ? far_stat(file, status) : stat(file, status)) != 0)
         return -1;
     /* The status is the tar's where the path names a member. */
     if (file == tar && S_ISREG(status->st_mode) && bl_member_parse(path, &member))

@@ -17,8 +17,7 @@
 /* Opens the files and folders of inputs for reading; for a member of a tar (base/archive.h) it opens the tar. A process
  * that may not open files sets an opener that asks another process. */
 
-/* Opens a file as open(2) does with these flags. Returns the descriptor, or -1 with errno; EREMOTE: it is an object,
- * which bl_far_files.open_ranges of this process opens. */
+/* Opens a file as open(2) does with these flags. Returns the descriptor, or -1 with errno. */
 typedef int bl_opener(void *context, const char *path, int flags);
 
 /* Sets the opener of this process, once, before the process has threads. Without one, open(2) is used. */
@@ -57,10 +56,10 @@ struct bl_far_files {
     int (*read)(struct bl_far *far, void *data, size_t size, int64_t offset, int64_t begin, int64_t end,
                 struct bl_error *e);
     void (*close)(struct bl_far *far);
+    /* Returns whether a URL is one of an object, for a process that may not look whether there is a file of that name;
+     * or NULL. Its functions take members of tars as well, and there is no open. */
+    bool (*is)(void *context, const char *url);
     void *context;
-    /* The opener knows which paths are objects, and open_ranges also takes members of tars: the first two functions are
-     * not there. */
-    bool by_opener;
 };
 
 /* NULL: URLs are names of files, as any others. The table must outlive its use. */

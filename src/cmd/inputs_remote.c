@@ -42,7 +42,7 @@ void bl_inputs_print_remote(const struct bl_inputs *inputs)
     bl_buffer_printf(&text, "URLs: %s, %s fetched", bl_text_plural(requests, counts.requests, "request"),
                      bl_text_size(fetched, counts.fetched));
     if (counts.wanted != counts.fetched)
-        bl_buffer_printf(&text, " for objects of %s", bl_text_size(wanted, counts.wanted));
+        bl_buffer_printf(&text, ", %s of them needed", bl_text_size(wanted, counts.wanted));
     if (counts.retries)
         bl_buffer_printf(&text, "; %s repeated", bl_text_count(retries, counts.retries));
     bl_cmd_print_text(&text);

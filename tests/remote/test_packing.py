@@ -200,14 +200,6 @@ class Failing(Packed):
         self.assertIn(words, said)
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "d")))
 
-    def test_other_kinds(self):
-        """What needs places in a file is not read by URL, and says so."""
-        for name, words in (("x.mp4", "inputs of the kind video are read from a local disk"), ("x.npy", "inputs of the kind array are read from a local disk"),
-                            ("x.tar", "members of a tar are read from a local disk"), ("x.idx", "files of ids with places in them are read from a local disk"),
-                            ("x.tar.gz", "members of a compressed tar cannot be read in place"), ("x.parquet", "bload reads Parquet as lines of JSON")):
-            self.store.put("bucket", f"w/{name}", b"x" * 1000)
-            self.assertIn(words, self.bload("scan", f"s3://bucket/w/{name}", status=2))
-
     def test_region(self):
         self.store.regions["bucket"] = "eu-north-1"
         self.bload("scan", "s3://bucket/v/", *TEXT, "-o", "t.tsv")

@@ -38,7 +38,8 @@ struct decoder {
     struct bl_progress_page *page;
     struct bl_meter meter;
     struct bl_message request, opened;   /* the current request; the worker's answer to a request of this process */
-    int64_t far_bytes;                   /* of the object that the opener was asked for last */
+    int64_t far_bytes;                   /* of the object that the opener was asked for last, */
+    uint64_t far_content;                /* and its content (bl_far_identify) */
     const char *path[BL_ISOLATED_FILES]; /* [paths] of the request's inputs; valid until the next request */
     int paths;
     const char **named; /* [names] the paths that the lines of a list name; NULL for a line without one */
@@ -129,6 +130,7 @@ static int decoder_open_input(void *context, const char *path, int flags)
     d->opened.fd[BL_ISOLATED_FILE] = -1;
     int error = (int)bl_message_get_int(&d->opened);
     d->far_bytes = bl_message_get_int(&d->opened);
+    d->far_content = (uint64_t)bl_message_get_int(&d->opened);
     if (fd < 0) /* otherwise errno may say that memory ran out before, which must not be lost */
         errno = error;
     return fd;
@@ -140,7 +142,27 @@ struct bl_far {
     char *path;
 };
 
-/* Opens the object that the opener was asked for last (struct bl_far_files). */
+/* Returns whether the worker says that the path is an object: struct bl_far_files, as the functions below. */
+static bool decoder_is_far(void *context, const char *path)
+{
+    int fd = decoder_open_input(context, path, O_RDONLY);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && error == EREMOTE;
+}
+
+static int decoder_identify_far(void *context, const char *path, int64_t *bytes, uint64_t *content, bool *missing,
+                                struct bl_error *e)
+{
+    struct decoder *d = context;
+    *missing = !decoder_is_far(context, path);
+    *bytes = d->far_bytes;
+    *content = d->far_content;
+    return *missing ? bl_error_set(e, BL_EFAIL, "%s: not found", path) : BL_OK;
+}
+
+/* Opens the object that the worker was asked for last. */
 static int decoder_open_far(void *context, const char *path, int64_t begin, struct bl_far **out, int64_t *bytes,
                             struct bl_error *e)
 {
@@ -476,11 +498,12 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
     if (bl_media_set_simd(d.env.simd, &e))
         decoder_fail(&d);
     bl_media_set_opener(decoder_open_input, &d);
-    const struct bl_far_files far = {.open_ranges = decoder_open_far,
+    const struct bl_far_files far = {.is = decoder_is_far,
+                                     .identify = decoder_identify_far,
+                                     .open_ranges = decoder_open_far,
                                      .read = decoder_read_far,
                                      .close = decoder_close_far,
-                                     .context = &d,
-                                     .by_opener = true};
+                                     .context = &d};
     bl_media_set_far(&far);
     decoder_set_limits(d.env.decoder_memory);
     if (!bl_syscall_filter_install() && all->filtered)

@@ -18,6 +18,7 @@
 
 #include "base/input_file.h"
 #include "base/process.h"
+#include "kind/input_stat.h"
 #include "kind/reservation.h"
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -232,7 +233,7 @@ static int process_serve_read(struct bl_decoder_process *p, const struct bl_deco
                               struct bl_error *e)
 {
     struct bl_buffer data = {0}, bytes = {0};
-    struct bl_input_file *file;
+    struct bl_input_file *file = NULL;
     const char *path = call_find_path(call, bl_message_get_int(&p->answer));
     int64_t offset = bl_message_get_int(&p->answer), size = bl_message_get_int(&p->answer);
     *sent = true;
@@ -258,23 +259,25 @@ static int process_serve_read(struct bl_decoder_process *p, const struct bl_deco
 }
 
 /* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno: EPERM unless the number is that of a
- * path of the call, and a name belongs to a folder. EREMOTE: it is an object, and its size follows. *sent: the process
- * is there. */
+ * path of the call, and a name belongs to a folder. EREMOTE: it is an object, and its size and content follow. *sent: the
+ * process is there. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss, bool *sent, struct bl_error *e)
 {
     struct bl_buffer data = {0};
-    struct bl_input_file *object;
-    int64_t bytes = 0;
+    struct stat status = {0};
+    uint64_t content = 0;
     const char *path = call_find_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
     int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
     int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
     *sent = true;
     if (path && name && !*name && !folder && bl_far_is(path)) {
         process_remember_path(loss, path);
-        BL_TRY(process_open_object(p, path, &object, e));
-        error = EREMOTE;
-        bytes = object->status.st_size;
+        error = bl_input_file_stat(path, &status) == 0 ? EREMOTE : errno;
+        if (error != EREMOTE && bl_errno_is_system(error))
+            return bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+        if (error == EREMOTE)
+            BL_TRY(bl_content_hash_file(path, &content, e));
     } else if (path && name && (!*name || !folder)) {
         if (*name)
             snprintf(loss->path, sizeof loss->path, "%s/%s", path, name);
@@ -285,7 +288,8 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
         error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
     }
     bl_message_put_int(&data, error);
-    bl_message_put_int(&data, bytes);
+    bl_message_put_int(&data, status.st_size);
+    bl_message_put_int(&data, (int64_t)content);
     *sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
     bl_buffer_free(&data);
     if (fd[BL_ISOLATED_FILE] >= 0)

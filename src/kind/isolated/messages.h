@@ -91,7 +91,7 @@ enum bl_isolated_type {
     BL_ISOLATED_FIELDS,
     BL_ISOLATED_VERSIONS,
     BL_ISOLATED_PIECE,
-    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor; EREMOTE: it is an object, and its size */
+    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor; EREMOTE: it is an object, and its size and content */
     BL_ISOLATED_BYTES,  /* of an object */
     BL_ISOLATED_RESERVED,
     /* from the process: */
