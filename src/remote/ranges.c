@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOWS 8                    /* of an object: its header, its index, and tracks that lie apart */
-#define LEAST ((int64_t)8 << 10)     /* bytes that are fetched after a jump */
-#define FIRST ((int64_t)64 << 10)    /* bytes that are fetched at the beginning of an input */
-#define GROWTH 4                     /* so many times more are fetched where reading goes on, */
-#define MOST ((int64_t)2 << 20)      /* up to these: what a connection carries in some 20 ms */
-#define RESTING ((int64_t)128 << 20) /* bytes of the windows of closed objects */
+#define WINDOWS 8                 /* of an object: its header, its index, and tracks that lie apart */
+#define LEAST ((int64_t)8 << 10)  /* bytes that are fetched after a jump */
+#define FIRST ((int64_t)64 << 10) /* bytes that are fetched at the beginning of an input */
+#define GROWTH 4                  /* so many times more are fetched where reading goes on, */
+#define MOST ((int64_t)2 << 20)   /* up to these: what a connection carries in some 20 ms */
+#define RESTING_MAX 4096          /* objects that rest: all of them are looked through at each open */
+#define KEPT ((int64_t)256 << 20) /* bytes of all windows, beyond which those that were read are given up */
 
 /* Bytes of an object that are there. */
 struct window {
@@ -40,6 +41,7 @@ static void window_free(struct bl_far *far, struct window *window)
 {
     if (window->data)
         bl_remote_count_unused(far->remote, window->end - window->seen);
+    atomic_fetch_sub(&far->ranges->bytes, window->end - window->begin);
     free(window->data);
     *window = (struct window){0};
 }
@@ -55,36 +57,33 @@ static struct window *far_find_window(struct bl_far *far, int64_t offset)
     return NULL;
 }
 
-/* Returns how many bytes are fetched: more than before where reading goes on, or jumps over less than was fetched.
- * begin: of the input. */
-static int64_t far_read_ahead(const struct bl_far *far, int64_t offset, int64_t begin)
+/* Chooses the window that bytes are fetched into, and sets how many: more than before where reading goes on, or jumps
+ * over less than was fetched. begin: of the input. */
+static struct window *far_choose_window(struct bl_far *far, int64_t offset, int64_t begin, int64_t *ahead)
 {
-    int64_t ahead = offset == begin ? FIRST : LEAST;
+    bool is_full = atomic_load(&far->ranges->bytes) > KEPT;
+    struct window *chosen = &far->window[0];
+    *ahead = offset == begin ? FIRST : LEAST;
+    /* The window that was not read for longest. */
+    for (int i = 1; i < WINDOWS; i++)
+        chosen = far->window[i].used < chosen->used ? &far->window[i] : chosen;
     for (int i = 0; i < WINDOWS; i++) {
-        const struct window *window = &far->window[i];
+        struct window *window = &far->window[i];
         bool goes_on = window->data && offset >= window->end && offset - window->end < window->end - window->begin;
         int64_t more = goes_on ? least_of(GROWTH * (window->end - window->begin), MOST) : 0;
-        ahead = more > ahead ? more : ahead;
+        chosen = goes_on && is_full ? window : chosen;
+        *ahead = more > *ahead ? more : *ahead;
     }
-    return ahead;
-}
-
-/* Returns the window that was not read for longest. */
-static struct window *far_oldest_window(struct bl_far *far)
-{
-    struct window *oldest = &far->window[0];
-    for (int i = 1; i < WINDOWS; i++)
-        oldest = far->window[i].used < oldest->used ? &far->window[i] : oldest;
-    return oldest;
+    return chosen;
 }
 
 /* Fetches bytes from the offset on, at least one. begin and end are those of the input. */
 static int far_fetch(struct bl_far *far, int64_t offset, int64_t size, int64_t begin, int64_t end,
                      struct window **fetched, struct bl_error *e)
 {
-    int64_t ahead = far_read_ahead(far, offset, begin), from = offset;
+    int64_t ahead, from = offset;
+    struct window *window = far_choose_window(far, offset, begin, &ahead);
     int64_t bytes = least_of(size > ahead ? size : ahead, end - offset);
-    struct window *window = far_oldest_window(far);
     /* A small input is fetched as a whole. */
     if (end - begin <= FIRST) {
         from = begin;
@@ -104,6 +103,7 @@ static int far_fetch(struct bl_far *far, int64_t offset, int64_t size, int64_t b
         return code;
     }
     window_free(far, window);
+    atomic_fetch_add(&far->ranges->bytes, bytes);
     *window = (struct window){.data = data, .begin = from, .end = from + bytes, .seen = from};
     *fetched = window;
     return BL_OK;
@@ -133,14 +133,6 @@ int bl_ranges_read(struct bl_far *far, void *data, size_t size, int64_t offset, 
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static int64_t far_bytes(const struct bl_far *far)
-{
-    int64_t bytes = sizeof *far;
-    for (int i = 0; i < WINDOWS; i++)
-        bytes += far->window[i].end - far->window[i].begin;
-    return bytes;
-}
-
 static void far_free(struct bl_far *far)
 {
     for (int i = 0; i < WINDOWS; i++)
@@ -150,7 +142,7 @@ static void far_free(struct bl_far *far)
 
 int bl_ranges_init(struct bl_ranges *ranges, struct bl_error *e)
 {
-    *ranges = (struct bl_ranges){0};
+    *ranges = (struct bl_ranges){.resting = NULL};
     return pthread_mutex_init(&ranges->lock, NULL) == 0 ? BL_OK : bl_error_memory(e);
 }
 
@@ -174,7 +166,7 @@ int bl_ranges_open(struct bl_ranges *ranges, struct bl_remote *remote, const str
     far = *place;
     if (far) {
         *place = far->next;
-        ranges->bytes -= far_bytes(far);
+        ranges->count--;
     }
     (void)pthread_mutex_unlock(&ranges->lock);
     if (!far) {
@@ -187,28 +179,32 @@ int bl_ranges_open(struct bl_ranges *ranges, struct bl_remote *remote, const str
     return BL_OK;
 }
 
-/* Puts the object in front of those that rest, and frees the last ones beyond the limit. */
+/* Puts the object in front of those that rest. Beyond the limits, the half of them that rest for longest are freed, so
+ * that the list is walked rarely. */
 void bl_ranges_close(struct bl_far *far)
 {
     struct bl_ranges *ranges = far->ranges;
+    struct bl_far *last = NULL;
     (void)pthread_mutex_lock(&ranges->lock);
     far->next = ranges->resting;
     ranges->resting = far;
-    ranges->bytes += far_bytes(far);
-    struct bl_far **place = &ranges->resting, *last = NULL;
-    int64_t bytes = 0;
-    if (ranges->bytes > RESTING) {
-        while (*place && (bytes += far_bytes(*place)) <= RESTING / 4 * 3)
-            place = &(*place)->next;
-        last = *place;
-        *place = NULL;
+    ranges->count++;
+    if (ranges->count > RESTING_MAX || atomic_load(&ranges->bytes) > KEPT) {
+        struct bl_far *middle = far, *end = far;
+        while (end && end->next) {
+            middle = middle->next;
+            end = end->next->next;
+        }
+        last = middle->next;
+        middle->next = NULL;
     }
-    for (struct bl_far *old = last; old; old = old->next)
-        ranges->bytes -= far_bytes(old);
     (void)pthread_mutex_unlock(&ranges->lock);
-    while (last) {
-        struct bl_far *next = last->next;
+    int freed = 0;
+    for (struct bl_far *next; last; last = next, freed++) {
+        next = last->next;
         far_free(last);
-        last = next;
     }
+    (void)pthread_mutex_lock(&ranges->lock);
+    ranges->count -= freed;
+    (void)pthread_mutex_unlock(&ranges->lock);
 }

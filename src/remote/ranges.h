@@ -8,6 +8,7 @@
 #define BL_RANGES_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/input_file.h"
 #include "remote/remote.h"
@@ -16,7 +17,8 @@
 struct bl_ranges {
     pthread_mutex_t lock;
     struct bl_far *resting; /* a list, the last one that was closed first */
-    int64_t bytes;          /* of their windows */
+    int count;              /* of them */
+    atomic_llong bytes;     /* of the windows of all objects, also of those that are open */
 };
 
 /* BL_EFAIL: out of memory. */

@@ -259,8 +259,8 @@ static int process_serve_read(struct bl_decoder_process *p, const struct bl_deco
 }
 
 /* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno: EPERM unless the number is that of a
- * path of the call, and a name belongs to a folder. EREMOTE: it is an object, and its size and content follow. *sent: the
- * process is there. */
+ * path of the call, and a name belongs to a folder. EREMOTE: it is an object, and its size and content follow. *sent:
+ * the process is there. */
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss, bool *sent, struct bl_error *e)
 {
