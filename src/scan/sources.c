@@ -305,19 +305,6 @@ static int listing_add_path(struct listing *l, const char *path, bool must_exist
 
 /* --- URLs ------------------------------------------------------------------------------------------------------- */
 
-/* Adds an object whose name the user gave, or a pattern matched. */
-static int listing_add_object_file(struct listing *l, const char *url, struct bl_error *e)
-{
-    struct bl_files *files = l->walk.files;
-    size_t first = files->count;
-    char *meant = NULL;
-    BL_TRY(l->walk.names ? listing_find_meant(l, url, &meant, e) : BL_OK);
-    int code = listing_add_file(l, meant ? meant : url, e);
-    free(meant);
-    listing_note_source(l, first);
-    return code;
-}
-
 /* Adds an object by its URL. BL_EUSAGE: it does not exist, or is no text. */
 static int listing_add_object(struct listing *l, const char *url, struct bl_error *e)
 {
@@ -327,7 +314,7 @@ static int listing_add_object(struct listing *l, const char *url, struct bl_erro
     /* A folder's name without the slash is a likely mistake. */
     if (code == BL_EUSAGE && strncmp(url, "http", 4) != 0)
         return bl_error_set(e, code, "%s (all objects below a name: with a slash at its end)", fault.text);
-    return code ? bl_error_pass(e, code, &fault) : listing_add_object_file(l, url, e);
+    return code ? bl_error_pass(e, code, &fault) : listing_add_path(l, url, false, e);
 }
 
 /* Objects below a prefix, or those that a pattern matches. */
@@ -348,7 +335,7 @@ static int below_take(void *context, const struct bl_remote_object *object, stru
         if (fnmatch(below->pattern, object->url, FNM_PATHNAME | FNM_PERIOD) != 0)
             return BL_OK;
         below->taken++;
-        return listing_add_object_file(below->listing, object->url, e);
+        return listing_add_path(below->listing, object->url, false, e);
     }
     below->taken++;
     if (*rest == '.' || strstr(rest, "/.")) {

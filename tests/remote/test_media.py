@@ -96,6 +96,21 @@ class Same(Media):
         self.place("clips.csv", b"path,start,end,label\nv/h264-30.mp4,0.2,0.6,1\nv/h264-50.mkv,0.1,,2\nv/vp9-24.webm,,0.5,3\n")
         self.both("CORPUS/clips.csv", "--kind", "video", "-T", "64", "--size", "32x32")
 
+    def test_manifests(self):
+        """Manifests of speech, and Kaldi's tables."""
+        self.place_fixtures("s", SOUNDS[:2])
+        self.place("m.jsonl", b'{"audio_filepath": "s/tone-16000.wav", "duration": 0.5, "offset": 0.1, "text": "a"}\n')
+        self.both("CORPUS/m.jsonl", "--kind", "audio", "-T", "65536")
+        self.place("k/text", b"u1 some words\nu2 others\n")
+        for corpus in "c", "s3://bucket/c":
+            table = f"u1 {corpus}/s/tone-16000.wav\nu2 {corpus}/s/tone-44100.m4a\n".encode()
+            if corpus == "c":
+                self.write("c/k/wav.scp", table)
+            else:
+                self.store.put("bucket", "c/k/wav.scp", table)
+        self.both("CORPUS/k/wav.scp", "--kind", "audio", "-T", "1048576")
+        self.assertIn("some words", self.read("far/sequences.tsv").decode())
+
     def test_absent(self):
         """A list that names an object that is not there: a row that is skipped, as of a file."""
         self.place_fixtures("v", VIDEOS[:1])

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/input_file.h"
 #include "base/text.h"
 #include "kind/audio/manifest_lines.h"
 #include "kind/audio/mix.h"
@@ -116,7 +117,8 @@ struct cut_counter {
 
 static bool cuts_path_is_missing(const struct cut_counter *c)
 {
-    return access(c->list.path.open_path.data, F_OK) != 0;
+    struct stat status;
+    return bl_input_file_stat(c->list.path.open_path.data, &status) != 0;
 }
 
 /* Sets the value of the column BL_AUDIO_LEFT. channels: of the recording, 0: not known; chosen: of the cut. */

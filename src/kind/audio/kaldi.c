@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -14,6 +15,7 @@
 #include "base/buffer.h"
 #include "base/documents.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "kind/list.h"
@@ -127,9 +129,10 @@ static int kaldi_table_read(struct kaldi_table *t, const char *path, bool may_be
     struct bl_document line;
     int64_t number = 0;
     bool found = true;
-    BL_TRY(bl_fs_exists(path, &t->exists, e));
+    struct stat status;
+    t->exists = bl_input_file_stat(path, &status) == 0;
     if (!t->exists)
-        return BL_OK;
+        return bl_errno_is_system(errno) ? bl_opener_fail("cannot stat", path, BL_EFAIL, e) : BL_OK;
     bl_buffer_text(&t->text, ""); /* entries of no bytes point into it, too */
     int code = bl_documents_open(&lines, path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
