@@ -294,6 +294,15 @@ int bl_input_file_stat(const char *path, struct stat *status)
     return 0;
 }
 
+int bl_input_file_exists(const char *path, bool *exists, struct bl_error *e)
+{
+    struct stat status;
+    if (!bl_far_is(path))
+        return bl_fs_exists(path, exists, e);
+    *exists = bl_input_file_stat(path, &status) == 0;
+    return *exists || errno == ENOENT ? BL_OK : bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+}
+
 /* --- window ------------------------------------------------------------------------------------------------------- */
 
 /* Reads a number through the window, which is filled from the number on if it does not lie in it: headers are read

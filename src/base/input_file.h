@@ -113,6 +113,9 @@ int bl_input_file_restat(const struct bl_input_file *file, struct stat *status);
 /* Sets the status that bl_input_file_open would set. Returns 0, or -1 with errno. */
 int bl_input_file_stat(const char *path, struct stat *status);
 
+/* bl_fs_exists for inputs. */
+int bl_input_file_exists(const char *path, bool *exists, struct bl_error *e);
+
 /* --- window ------------------------------------------------------------------------------------------------------- */
 
 /* Numbers at known places of a file, read through a window that holds the bytes read last. */

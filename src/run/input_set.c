@@ -15,6 +15,7 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "kind/audio/kaldi.h"
@@ -145,7 +146,8 @@ int bl_identity_file(const char *name, const char *path, struct bl_buffer *out, 
     char digest[BL_DIGEST_SIZE];
     if (!path)
         return BL_OK;
-    BL_TRY(bl_checksum_file(path, &bytes, &checksum, e));
+    BL_TRY(bl_far_is(path) ? bl_far_identify(path, &bytes, &checksum, e)
+                           : bl_checksum_file(path, &bytes, &checksum, e));
     bl_checksum_format(checksum, digest);
     bl_buffer_printf(out, "%s: %s\n", name, digest);
     return BL_OK;
@@ -221,7 +223,7 @@ static int identity_add_kaldi(const char *shown, const char *path, struct bl_buf
             bl_text_escape(&name, named, strlen(named));
         code = beside && named ? bl_buffer_check(&name, e) : bl_error_memory(e);
         if (!code)
-            code = bl_fs_exists(beside, &exists, e);
+            code = bl_input_file_exists(beside, &exists, e);
         if (!code && exists)
             code = bl_identity_file(name.data, beside, out, e);
         bl_buffer_free(&name);
@@ -246,7 +248,7 @@ static int identity_add_lists(const struct bl_input_set *inputs, struct bl_buffe
         code = path ? bl_buffer_check(&name, e) : bl_error_memory(e);
         bool exists = false;
         if (!code)
-            code = bl_fs_exists(path, &exists, e);
+            code = bl_input_file_exists(path, &exists, e);
         if (!code && exists)
             code = bl_identity_file(name.data, path, out, e);
         if (!code && bl_list_is_kaldi(file->path))

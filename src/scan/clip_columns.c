@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/documents.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/records.h"
 #include "base/text.h"
 #include "kind/audio/kaldi.h"
@@ -564,7 +565,7 @@ static int kaldi_add_columns(struct reading *r, struct bl_error *e)
     for (size_t c = 0; c < sizeof columns / sizeof *columns && !code; c++) {
         bool exists = false;
         char *path = bl_kaldi_beside(r->path, columns[c].file);
-        code = path ? bl_fs_exists(path, &exists, e) : bl_error_memory(e);
+        code = path ? bl_input_file_exists(path, &exists, e) : bl_error_memory(e);
         free(path);
         if (!code && exists)
             code = clip_add_columns(r, columns[c].column, strlen(columns[c].column), e);

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/text.h"
 
 static bool is_blank(char byte)
@@ -65,7 +66,7 @@ static int plain_name_exists(bool *exists, const char *list, const char *name, s
     int code = bl_buffer_check(&path, e);
     *exists = false;
     if (!code)
-        code = bl_fs_exists(path.data, exists, e);
+        code = bl_input_file_exists(path.data, exists, e);
     bl_buffer_free(&path);
     return code;
 }

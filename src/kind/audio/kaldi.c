@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -129,10 +128,9 @@ static int kaldi_table_read(struct kaldi_table *t, const char *path, bool may_be
     struct bl_document line;
     int64_t number = 0;
     bool found = true;
-    struct stat status;
-    t->exists = bl_input_file_stat(path, &status) == 0;
+    BL_TRY(bl_input_file_exists(path, &t->exists, e));
     if (!t->exists)
-        return bl_errno_is_system(errno) ? bl_opener_fail("cannot stat", path, BL_EFAIL, e) : BL_OK;
+        return BL_OK;
     bl_buffer_text(&t->text, ""); /* entries of no bytes point into it, too */
     int code = bl_documents_open(&lines, path, &rule, 0, INT64_MAX, BL_LIST_LINE_MAX, cancel, e);
     if (code)
