@@ -34,7 +34,7 @@ void bl_opener_set(bl_opener *function, void *context)
 
 /* Where URLs lead, and what the last failure on this thread was. Many callers between an open and the message know
  * errno alone. */
-static const struct bl_far_files *far_files;
+static const struct bl_far_files *_Atomic far_files; /* workers may load the media module, and set it there, at once */
 static _Thread_local struct bl_error far_fault;
 
 void bl_far_set(const struct bl_far_files *files)
