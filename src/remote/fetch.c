@@ -140,15 +140,100 @@ static bool fetch_turn(struct bl_fetch *f, const struct bl_ready *ready, const s
     return true;
 }
 
+/* Aims the request at where the Hub has redirected one for this object to, if that is known. Returns that URL, which
+ * the caller frees, or NULL. tag: room for what the server there calls the object. */
+static char *fetch_take_detour(struct bl_fetch *f, const struct bl_ready *ready, const struct bl_site *first,
+                               struct bl_http_request *request, bool *far, char tag[BL_TAG_SIZE])
+{
+    bool is_kept = f->url->scheme == BL_URL_HF && f->ask.purpose == BL_GET_OBJECT && strcmp(f->ask.method, "GET") == 0;
+    char *url = is_kept ? bl_detours_find(&f->remote->detours, f->name, tag) : NULL;
+    if (!url)
+        return NULL;
+    bl_answer_free(&f->answer);
+    f->answer.location = url;
+    bool is_good = fetch_turn(f, ready, first, request, far) && *far;
+    f->answer.location = NULL;
+    if (is_good) {
+        request->url = url;
+        request->tag = *tag ? tag : NULL;
+        return url;
+    }
+    free(url);
+    return NULL;
+}
+
+/* Keeps where the Hub redirects requests for the object to, or forgets it after a failure there. Returns whether the
+ * Hub is to be asked: the URL has expired, or the server has another object. */
+static bool fetch_note_detour(struct bl_fetch *f, const struct bl_http_request *request, bool far, bool is_detour)
+{
+    const struct bl_answer *a = &f->answer;
+    if (f->url->scheme != BL_URL_HF || f->ask.purpose != BL_GET_OBJECT)
+        return false;
+    /* The redirect of a HEAD is one for a GET, too. */
+    if (a->location && a->linked_size >= 0 && strcmp(f->ask.method, "HEAD") == 0)
+        bl_detours_keep(&f->remote->detours, f->name, a->location, "");
+    bool is_good = a->outcome == BL_ANSWERED && (a->status == 200 || a->status == 206);
+    if (far && is_good)
+        bl_detours_keep(&f->remote->detours, f->name, request->url, a->tag);
+    if (!is_detour || is_good || a->outcome == BL_STOPPED)
+        return false;
+    bl_detours_forget(&f->remote->detours, f->name);
+    return !a->received;
+}
+
+/* Makes exchanges with a request that is ready, until one is not redirected. */
+static int fetch_follow(struct bl_fetch *f, const struct bl_ready *ready, struct bl_http_request *request,
+                        struct bl_error *e)
+{
+    const struct bl_http_request own = *request;
+    struct bl_site first;
+    char tag[BL_TAG_SIZE];
+    bool far = false;
+    int code = BL_OK;
+    (void)bl_site_parse(&first, ready->url.data);
+    char *location = fetch_take_detour(f, ready, &first, request, &far, tag);
+    bool is_detour = location != NULL;
+    for (int hops = 0; !code; hops++) {
+        code = fetch_exchange(f, request, far, e);
+        if (!code && fetch_note_detour(f, request, far, is_detour)) {
+            *request = own;
+            far = is_detour = false;
+            continue;
+        }
+        is_detour = false;
+        /* The Hub's redirect says all that a HEAD asks for. */
+        bool is_enough = strcmp(f->ask.method, "HEAD") == 0 && f->answer.linked_size >= 0;
+        if (code || is_enough || !answer_is_redirect(&f->answer))
+            break;
+        if (hops == HOPS_MAX)
+            answer_refuse(&f->answer, BL_REFUSED, "redirects do not end");
+        if (hops == HOPS_MAX || !fetch_turn(f, ready, &first, request, &far))
+            break;
+        free(location);
+        location = f->answer.location;
+        f->answer.location = NULL;
+        request->url = location;
+    }
+    free(location);
+    return code;
+}
+
 /* Makes the request and follows redirects. BL_OK also if the outcome is a failure. */
 static int fetch_try(struct bl_fetch *f, struct bl_error *e)
 {
     struct bl_ready ready = {0};
-    char *location = NULL;
-    bool far = false;
     int code = bl_access_prepare(f->remote->access, f->url, &f->ask, &ready, e);
-    struct bl_site first;
+    if (code)
+        bl_error_prefix(e, "%s", f->name);
+    if (!code && f->text)
+        bl_buffer_clear(f->text);
+    f->is_signed = ready.is_signed;
+    memcpy(f->region, ready.region, sizeof f->region);
     struct bl_http_request request = {.method = f->ask.method,
+                                      .url = ready.url.data,
+                                      .headers = &ready.headers,
+                                      .reach = ready.reach,
+                                      .is_direct = ready.is_direct,
                                       .begin = f->ask.begin,
                                       .end = f->ask.end,
                                       .size = f->size,
@@ -159,36 +244,8 @@ static int fetch_try(struct bl_fetch *f, struct bl_error *e)
                                       .certificates = bl_access_certificates(f->remote->access),
                                       .sink = f->sink,
                                       .context = f->context};
-    if (code) {
-        bl_error_prefix(e, "%s", f->name);
-        goto out;
-    }
-    if (f->text)
-        bl_buffer_clear(f->text);
-    f->is_signed = ready.is_signed;
-    memcpy(f->region, ready.region, sizeof f->region);
-    request.url = ready.url.data;
-    request.headers = &ready.headers;
-    request.reach = ready.reach;
-    request.is_direct = ready.is_direct;
-    (void)bl_site_parse(&first, ready.url.data);
-    for (int hops = 0; !code; hops++) {
-        code = fetch_exchange(f, &request, far, e);
-        /* The Hub's redirect says all that a HEAD asks for. */
-        bool is_enough = strcmp(f->ask.method, "HEAD") == 0 && f->answer.linked_size >= 0;
-        if (code || is_enough || !answer_is_redirect(&f->answer))
-            break;
-        if (hops == HOPS_MAX)
-            answer_refuse(&f->answer, BL_REFUSED, "redirects do not end");
-        if (hops == HOPS_MAX || !fetch_turn(f, &ready, &first, &request, &far))
-            break;
-        free(location);
-        location = f->answer.location;
-        f->answer.location = NULL;
-        request.url = location;
-    }
-out:
-    free(location);
+    if (!code)
+        code = fetch_follow(f, &ready, &request, e);
     bl_ready_free(&ready);
     return code;
 }
@@ -228,10 +285,14 @@ static int fetch_wait(const struct bl_fetch *f, int tried, struct bl_error *e)
     return BL_OK;
 }
 
+static const char fault_other_server[] =
+    "the server does not answer as S3 does: --endpoint or AWS_ENDPOINT_URL names a server of another kind, or lacks a "
+    "part of its path";
+
 /* What an answer of a store or server means. */
 static const struct fault_meaning {
     int status;       /* 0: any */
-    const char *code; /* of S3; NULL: any */
+    const char *code; /* of S3; "": the answer has none, as S3's have; NULL: any */
     enum bl_url_scheme scheme;
     const char *text;
 } fault_meanings[] = {
@@ -247,6 +308,10 @@ static const struct fault_meaning {
     {0, "PermanentRedirect", BL_URL_S3, "the bucket is in another region: AWS_REGION names it"},
     {301, NULL, BL_URL_S3, "the bucket is in another region: AWS_REGION names it"},
     {403, NULL, BL_URL_S3, "access denied: the credentials may not read it, or it does not exist"},
+    {400, "", BL_URL_S3, fault_other_server},
+    {404, "", BL_URL_S3, fault_other_server},
+    {405, "", BL_URL_S3, fault_other_server},
+    {501, "", BL_URL_S3, fault_other_server},
     {404, NULL, BL_URL_S3, "there is no such object"},
     {401, NULL, BL_URL_HF, "access denied: the dataset does not exist, or needs a token in HF_TOKEN"},
     {403, NULL, BL_URL_HF, "access denied: the token may not read it, or the dataset's terms are to be accepted first"},

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "remote/access.h"
+#include "remote/detours.h"
 #include "remote/exchange.h"
 
 struct bl_handles;
@@ -18,7 +19,8 @@ struct bl_remote {
     const struct bl_cancel *cancel;
     struct bl_access *access;
     pthread_mutex_t lock;
-    struct bl_handles *idle; /* under the lock */
+    struct bl_handles *idle;   /* under the lock */
+    struct bl_detours detours; /* of objects of the Hub */
     atomic_bool is_reached;
     atomic_llong requests, retries, wanted, fetched;
 };

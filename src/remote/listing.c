@@ -245,7 +245,7 @@ int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *
     if (!code && good && p.is_listing)
         code = xml_read(text, size, listing_visit, &p, &good, e);
     if (!code && (!good || !p.is_listing))
-        p.fault = "no listing";
+        p.fault = "no listing: --endpoint or AWS_ENDPOINT_URL may name a server of another kind";
     if (!code)
         code = bl_buffer_check(next, e);
     if (!code && !p.fault && p.is_cut && !next->size)

@@ -21,6 +21,11 @@ int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *optio
         free(remote);
         return bl_error_memory(e);
     }
+    if (bl_detours_open(&remote->detours, e)) {
+        (void)pthread_mutex_destroy(&remote->lock);
+        free(remote);
+        return BL_EFAIL;
+    }
     remote->curl = curl;
     remote->options = *options;
     remote->cancel = cancel;
@@ -38,6 +43,7 @@ void bl_remote_close(struct bl_remote *remote)
         return;
     bl_handles_free_all(remote);
     bl_access_close(remote->access);
+    bl_detours_close(&remote->detours);
     (void)pthread_mutex_destroy(&remote->lock);
     free(remote);
 }
@@ -140,8 +146,9 @@ int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_o
     if (!code) {
         code = bl_fetch_run(&f, &fault);
         int status = f.answer.outcome == BL_ANSWERED ? f.answer.status : 0;
-        bool is_dumb = status == 400 || status == 403 || status == 405 || status == 501 ||
-                       (!code && f.answer.total < 0 && f.answer.linked_size < 0);
+        bool is_store = parts.scheme == BL_URL_S3 || parts.scheme == BL_URL_GS;
+        bool is_dumb = status == 400 || (status == 404 && is_store) || status == 403 || status == 405 ||
+                       status == 501 || (!code && f.answer.total < 0 && f.answer.linked_size < 0);
         code = is_dumb ? stat_by_get(&f, e) : bl_error_pass(e, code, &fault);
     }
     bool is_missing = code && f.answer.outcome == BL_ANSWERED && f.answer.status == 404;

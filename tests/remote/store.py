@@ -381,7 +381,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(404, {}, b"Entry not found")
         tag = item.tag.strip('"')
         if dataset["far"]:  # large files lie elsewhere
-            return self.send(302, {"Location": dataset["far"] + quote(path), "X-Linked-Size": str(len(item.data)),
+            far = dataset["far"](path) if callable(dataset["far"]) else dataset["far"] + quote(path)
+            return self.send(302, {"Location": far, "X-Linked-Size": str(len(item.data)),
                                    "X-Linked-ETag": f'"{tag}"', "X-Repo-Commit": dataset["sha"]})
         return self.answer_object(asked, item, fault)
 

@@ -1,4 +1,5 @@
 """The client of src/remote, as the program remote_probe, against a server that recomputes every signature and fails in every way."""
+import datetime
 import hashlib
 import logging
 import os
@@ -139,7 +140,20 @@ class Listing(Stored):
         route.answer_listing = lambda handler, *_: handler.send(200, {}, body)
         self.store.RequestHandlerClass = route
         self.store.put("bucket", "a", b"x")
-        self.fails(1, "s3://bucket/a: the answer has no listing", "list", "s3://bucket/a")
+        self.fails(1, "s3://bucket/a: the answer has no listing: --endpoint or AWS_ENDPOINT_URL may name", "list", "s3://bucket/a")
+
+    @each(["404", "405", "400", "501"])
+    def test_no_store(self, status):
+        """A web server that is no store says so by its status; its page is no reason of S3."""
+        self.store.fault = lambda request: f"status {status}"
+        for command, url in (("list", "s3://bucket/a/"), ("stat", "s3://bucket/a"), ("list", "gs://bucket/a/")):
+            self.fails(2, f"{url}: the server does not answer as S3 does: --endpoint or AWS_ENDPOINT_URL names", command, url)
+
+    def test_no_bucket(self):
+        """An object of no bucket is told from a missing object, though the answer to a HEAD is the same."""
+        self.store.put("bucket", "a", b"x")
+        self.fails(2, "s3://none/a: there is no such bucket", "stat", "s3://none/a")
+        self.fails(2, "s3://bucket/b: there is no such object", "stat", "s3://bucket/b")
 
 
 class Reading(Stored):
@@ -650,11 +664,58 @@ class Hub(Stored):
 
             def change():
                 self.store.hub["datasets/owner/name"]["files"]["data/007 x.txt"] = Object(b"third")
+                other.put_file("data/007 x.txt", b"third")
             timer = threading.Timer(0.4, change)
             other.put_file("data/007 x.txt", b"other")
             timer.start()
             self.fails(1, "the object has changed", "seconds", url, 1.0, HF_TOKEN="hf_right")
             timer.join()
+
+    def test_detours(self):
+        """The Hub is asked once where an object lies: each range then costs one request, and none has the token."""
+        with Store() as other:
+            self.store.put_dataset("owner/name", {"x": DATA}, private=True, far=f"{other.url}/web/")
+            other.put_file("x", DATA)
+            found = self.good("pieces", "hf://datasets/owner/name/x", 10_000, 4, HF_TOKEN="hf_right")
+            self.assertEqual(found.out, DATA)
+            self.assertEqual([request.method for request in self.store.requests], ["GET", "HEAD"])
+            self.assertEqual((len(other.requests), found.requests), (30, 32))
+            self.assertTrue(all("authorization" not in request.headers for request in other.requests))
+
+    @each([("401", "status 401"), ("403", "status 403"), ("410", "status 410"), ("404", "status 404"), ("other", "tag"), ("busy", "status 503")])
+    def test_detours_end(self, _, fault):
+        """A URL that is refused is asked for again, and so is one whose server has something else."""
+        with Store() as other:
+            self.store.put_dataset("owner/name", {"x": DATA}, far=f"{other.url}/web/")
+            other.put_file("x", DATA)
+            other.fault = lambda request: fault if request.number == 3 else None
+            found = self.good("pieces", "hf://datasets/owner/name/x", 100_000, 1)
+            self.assertEqual(found.out, DATA)
+            self.assertEqual([request.method for request in self.store.requests], ["GET", "HEAD", "GET"])
+            other.fault = lambda request: fault if request.number >= 6 else None
+            if fault != "tag":
+                self.fails(1, "cannot be fetched" if "503" in fault or "410" in fault else "the object vanished", "pieces", "hf://datasets/owner/name/x", 100_000, 1,
+                           retries=0)
+
+    @each([
+        ("amazon", "X-Amz-Date={signed:%Y%m%dT%H%M%SZ}&X-Amz-Expires=100", "X-Amz-Date={signed:%Y%m%dT%H%M%SZ}&X-Amz-Expires=3600"),
+        ("cloudfront", "Expires={soon}&Policy=x", "Expires={late}&Policy=x"),
+        ("azure", "sv=1&se={signed:%Y-%m-%dT%H%%3A%M%%3A%SZ}", "sv=1&se=2099-01-01T00%3A00%3A00Z"),
+        ("both", "X-Amz-Date={signed:%Y%m%dT%H%M%SZ}&X-Amz-Expires=3600&Expires={soon}", "Expires={late}&X-Amz-Date=none&X-Amz-Expires=1"),
+        ("none", None, "x=1")])
+    def test_expiry(self, _, short, long):
+        """A signed URL is not used to its last minute."""
+        signed, now = datetime.datetime.fromtimestamp(time.time() - 60, datetime.timezone.utc), int(time.time())
+        with Store() as other:
+            other.put_file("x", DATA)
+            for form, asked in ((short, 1 + 1 + 30), (long, 1 + 1)):
+                if form is None:
+                    continue
+                query = form.format(signed=signed, soon=now + 30, late=now + 3600)
+                self.store.requests.clear()
+                self.store.put_dataset("owner/name", {"x": DATA}, far=lambda path, query=query: f"{other.url}/web/{path}?{query}")
+                self.assertEqual(self.good("pieces", "hf://datasets/owner/name/x", 10_000, 1).out, DATA)
+                self.assertEqual(len(self.store.requests), asked)
 
     def test_refused(self):
         self.store.put_dataset("owner/name", self.files, private=True)
