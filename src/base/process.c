@@ -127,8 +127,9 @@ static int process_read(int fd, const char *name, struct bl_buffer *out, struct 
 }
 
 /* Starts the program with an empty standard input, so that it cannot wait for a terminal. out: the descriptor for its
- * standard output and error, or NULL. The other descriptors are closed in it (O_CLOEXEC). */
-static int process_start(const char *const argv[], const int *out, pid_t *pid, struct bl_error *e)
+ * standard output, and for its descriptors up to `last`; or NULL. The other descriptors are closed in it (O_CLOEXEC).
+ */
+static int process_start(const char *const argv[], const int *out, int last, pid_t *pid, struct bl_error *e)
 {
     posix_spawn_file_actions_t actions;
     /* Not every system reports at the start that the program is missing. */
@@ -139,7 +140,7 @@ static int process_start(const char *const argv[], const int *out, pid_t *pid, s
     if (posix_spawn_file_actions_init(&actions) != 0)
         return bl_error_memory(e);
     int wrong = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    for (int fd = STDOUT_FILENO; out && fd <= STDERR_FILENO && !wrong; fd++)
+    for (int fd = STDOUT_FILENO; out && fd <= last && !wrong; fd++)
         wrong = posix_spawn_file_actions_adddup2(&actions, *out, fd);
     /* posix_spawn does not write to the arguments. */
     if (!wrong)
@@ -162,13 +163,15 @@ static int process_wait(pid_t pid, const char *name, int *status, struct bl_erro
     return BL_OK;
 }
 
-int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e)
+/* Runs the program to its end. last: STDOUT_FILENO, or STDERR_FILENO for both. */
+static int process_run_to_end(const char *const argv[], struct bl_buffer *out, int last, int *status,
+                              struct bl_error *e)
 {
     int ends[2] = {-1, -1};
     pid_t pid;
     if (out && pipe2(ends, O_CLOEXEC) != 0)
         return bl_error_errno(e, BL_EFAIL, "cannot make a pipe");
-    int code = process_start(argv, out ? &ends[1] : NULL, &pid, e);
+    int code = process_start(argv, out ? &ends[1] : NULL, last, &pid, e);
     /* This end must be closed before the read: the pipe ends only when no process can write to it. */
     if (out)
         close(ends[1]);
@@ -182,6 +185,16 @@ out:
     if (out)
         close(ends[0]);
     return code;
+}
+
+int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e)
+{
+    return process_run_to_end(argv, out, STDERR_FILENO, status, e);
+}
+
+int bl_process_read(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e)
+{
+    return process_run_to_end(argv, out, STDOUT_FILENO, status, e);
 }
 
 /* strsignal() depends on the locale and says "Killed"; users search for SIGKILL. NULL: an unknown signal. */

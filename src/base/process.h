@@ -41,6 +41,9 @@ bool bl_process_found(const char *name);
  * start. */
 int bl_process_run(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e);
 
+/* Does the same, but appends its standard output alone; its standard error is inherited. */
+int bl_process_read(const char *const argv[], struct bl_buffer *out, int *status, struct bl_error *e);
+
 /* "SIGSEGV", or NULL for a signal that hardly ends a process. */
 const char *bl_process_signal(int signal);
 

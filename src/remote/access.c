@@ -11,11 +11,15 @@
 #include <unistd.h>
 
 #include "remote/credentials.h"
+#include "remote/key_sources.h"
 
 #define REGION_DEFAULT "us-east-1"
-#define RENEW_SECONDS 300    /* before keys expire */
-#define METADATA_SECONDS 2   /* within which a service of the machine must answer */
-#define METADATA_BYTES 65536 /* of its answer */
+#define RENEW_SECONDS 300   /* before keys expire */
+#define RENEW_AGAIN 30      /* seconds after which a renewal that failed is tried again */
+#define LOCAL_SECONDS 2     /* within which a service of the machine must answer */
+#define SERVICE_SECONDS 10  /* within which another service of keys must */
+#define SERVICE_TRIES 3     /* of a request to it */
+#define SERVICE_BYTES 65536 /* of an answer */
 
 /* Something that a server said about a name: the region of a bucket, the commit of a revision. */
 struct note {
@@ -30,9 +34,11 @@ struct bl_access {
     char *certificates;
     pthread_mutex_t lock; /* for all that follows */
     struct bl_profile profile;
-    struct bl_keys google, machine;
+    struct bl_keys google, keys;
+    bool keys_are_lent;   /* there are others when these end */
+    int64_t keys_renewed; /* seconds since 1970 from which on others are asked for; 0: these do not end */
     char *hub_token;
-    bool has_profile, has_google, has_machine, has_hub_token; /* what was looked for */
+    bool has_profile, has_google, has_keys, has_hub_token; /* what was looked for */
     struct note *regions, *commits;
     void *handle; /* for services of the machine, or NULL */
 };
@@ -72,13 +78,6 @@ static int endpoint_check(const char *endpoint, struct bl_error *e)
     if (!fault && strpbrk(site.path, "?#"))
         fault = "it has more than a host and a path";
     return fault ? bl_error_set(e, BL_EUSAGE, "the endpoint %s is no URL of a server: %s", endpoint, fault) : BL_OK;
-}
-
-/* Whether a name can be that of a region: it becomes part of a host's name. */
-static bool region_is_proper(const char *region)
-{
-    size_t size = strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-");
-    return size && size < 40 && !region[size];
 }
 
 int bl_access_open(struct bl_access **out, const struct bl_curl *curl, const struct bl_remote_options *options,
@@ -127,7 +126,7 @@ void bl_access_close(struct bl_access *access)
     (void)pthread_mutex_destroy(&access->lock);
     bl_profile_free(&access->profile);
     bl_keys_free(&access->google);
-    bl_keys_free(&access->machine);
+    bl_keys_free(&access->keys);
     free(access->hub_token);
     free(access->certificates);
     notes_free(access->regions);
@@ -170,7 +169,7 @@ int bl_access_learn_region(struct bl_access *access, const struct bl_url *url, c
                            bool *is_new, struct bl_error *e)
 {
     int code = BL_OK;
-    *is_new = region_is_proper(region) && strcmp(region, used) != 0;
+    *is_new = bl_region_is_proper(region) && strcmp(region, used) != 0;
     (void)pthread_mutex_lock(&access->lock);
     if (*is_new)
         code = note_add(&access->regions, url->bucket, region, e);
@@ -214,60 +213,114 @@ bool bl_access_lacks_commit(struct bl_access *access, const struct bl_url *url)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Requests a URL of a service of the machine. These are addresses that no redirect may lead to. */
-static int access_get_metadata(void *context, const char *method, const char *url, const char *header,
-                               struct bl_buffer *out, bool *found, struct bl_error *e)
+/* Makes one exchange with a service of keys. No redirect is followed: keys come from the named server alone. */
+static int service_exchange(struct bl_access *access, const struct bl_key_request *asked, struct bl_buffer *out,
+                            struct bl_answer *answer, struct bl_error *e)
 {
-    struct bl_access *access = context;
-    struct bl_buffer headers = {0};
-    struct bl_answer answer;
-    if (header)
-        bl_buffer_append(&headers, header, strlen(header) + 1);
-    const struct bl_http_request request = {.method = method,
-                                            .url = url,
-                                            .headers = &headers,
-                                            .is_direct = true,
+    struct bl_site site;
+    const char *fault = bl_site_parse(&site, asked->url);
+    if (fault)
+        return bl_error_set(e, BL_EUSAGE, "%s: %s", asked->url, fault);
+    bool is_near = bl_site_is_loopback(&site);
+    if (!asked->is_local && site.is_plain && !is_near && !access->options.insecure)
+        return bl_error_set(e, BL_EUSAGE, "%s: http:// protects no credentials: use https://, or --insecure",
+                            asked->url);
+    const int seconds = asked->is_local ? LOCAL_SECONDS : SERVICE_SECONDS;
+    const struct bl_http_request request = {.method = asked->method,
+                                            .url = asked->url,
+                                            .headers = asked->headers,
+                                            .form = asked->form,
+                                            .is_direct = asked->is_local || is_near,
                                             .size = -1,
-                                            .limit = METADATA_BYTES,
-                                            .connect_seconds = METADATA_SECONDS,
-                                            .stall_seconds = METADATA_SECONDS,
+                                            .limit = SERVICE_BYTES,
+                                            .connect_seconds = seconds,
+                                            .stall_seconds = seconds,
+                                            .certificates = access->certificates,
                                             .sink = bl_exchange_append,
                                             .context = out};
-    *found = false;
-    int code = bl_buffer_check(&headers, e);
-    if (!code) {
-        code = bl_exchange(access->curl, access->handle, &request, access->cancel, &answer, e);
-        *found = !code && answer.outcome == BL_ANSWERED && answer.status == 200;
+    return bl_exchange(access->curl, access->handle, &request, access->cancel, answer, e);
+}
+
+/* Whether a service of keys may answer if it is asked again. */
+static bool service_is_busy(const struct bl_answer *answer)
+{
+    bool is_answer = answer->outcome == BL_ANSWERED;
+    return is_answer ? answer->status >= 500 || answer->status == 429
+                     : answer->outcome == BL_BROKEN || answer->outcome == BL_UNREACHED;
+}
+
+/* Asks a service of keys: bl_key_ask. */
+static int access_ask_service(void *context, const struct bl_key_request *asked, struct bl_buffer *out, int *status,
+                              struct bl_error *e)
+{
+    struct bl_access *access = context;
+    const int tries = asked->is_local ? 1 : SERVICE_TRIES;
+    const size_t begin = out->size;
+    struct bl_answer answer = {0};
+    int code = BL_OK;
+    *status = 0;
+    for (int i = 0; i < tries && !code; i++) {
+        const struct timespec pause = {i, 250000000};
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        out->size = begin;
         bl_answer_free(&answer);
+        code = service_exchange(access, asked, out, &answer, e);
+        if (!service_is_busy(&answer))
+            break;
     }
-    bl_buffer_free(&headers);
+    if (!code && answer.outcome == BL_STOPPED)
+        code = bl_error_set(e, BL_ECANCEL, "stopped");
+    else if (!code && answer.outcome != BL_ANSWERED && !asked->is_local)
+        code = bl_error_set(e, BL_EFAIL, "%s cannot be asked for credentials: %s", asked->url, answer.reason);
+    *status = !code && answer.outcome == BL_ANSWERED ? answer.status : 0;
+    if (answer.text.size)
+        bl_buffer_append(out, answer.text.data, answer.text.size);
+    bl_buffer_text(out, "");
+    bl_answer_free(&answer);
     return code ? code : bl_buffer_check(out, e);
 }
 
-/* Sets the keys for a URL of a store: those of the environment or a profile, or of a service of the machine. The lock
- * is held. */
+/* Finds keys anew. If that fails while those before are still valid, these are used, and others asked for later. The
+ * lock is held. */
+static int access_renew_keys(struct bl_access *access, struct bl_error *e)
+{
+    const struct bl_key_services services = {access_ask_service, access, access->curl};
+    struct bl_error fault = {0};
+    struct bl_keys keys;
+    bool is_lent;
+    int code = bl_keys_find(&keys, &is_lent, &access->profile, &services, &fault);
+    int64_t now = (int64_t)time(NULL), left = access->has_keys ? access->keys.expires - now : 0;
+    if (code && code != BL_ECANCEL && left > 0) {
+        access->keys_renewed = now + (left / 2 < RENEW_AGAIN ? left / 2 : RENEW_AGAIN);
+        return BL_OK;
+    }
+    if (code)
+        return bl_error_pass(e, code, &fault);
+    bl_keys_free(&access->keys);
+    access->keys = keys;
+    access->keys_are_lent = is_lent;
+    access->has_keys = true;
+    /* Keys for a short time are used for half of it. */
+    left = keys.expires - now;
+    int64_t early = left > 2 * (int64_t)RENEW_SECONDS ? RENEW_SECONDS : left / 2;
+    access->keys_renewed = keys.expires ? keys.expires - (early > 0 ? early : 0) : 0;
+    return BL_OK;
+}
+
+/* Sets the keys for a URL of a store. The lock is held. */
 static int access_find_keys(struct bl_access *access, const struct bl_url *url, const struct bl_keys **keys,
                             struct bl_error *e)
 {
     if (url->scheme == BL_URL_GS && !access->has_google)
         BL_TRY(bl_profile_read_google(&access->google, e));
     access->has_google = access->has_google || url->scheme == BL_URL_GS;
-    *keys = url->scheme == BL_URL_GS && access->google.access ? &access->google : &access->profile.keys;
-    if ((*keys)->access)
+    *keys = url->scheme == BL_URL_GS && access->google.access ? &access->google : &access->keys;
+    if (*keys == &access->google)
         return BL_OK;
-    if (access->profile.unsupported)
-        return bl_error_set(e, BL_EUSAGE,
-                            "the profile has %s, which bload does not use: export its keys first (eval \"$(aws "
-                            "configure export-credentials --format env)\")",
-                            access->profile.unsupported);
-    bool is_old = access->machine.expires && access->machine.expires - RENEW_SECONDS < time(NULL);
-    if (!access->has_machine || is_old) {
-        bl_keys_free(&access->machine);
-        BL_TRY(bl_metadata_keys(&access->machine, access_get_metadata, access, e));
-        access->has_machine = true;
-    }
-    *keys = &access->machine;
-    if (access->machine.access)
+    if (!access->has_keys || (access->keys_renewed && access->keys_renewed <= (int64_t)time(NULL)))
+        BL_TRY(access_renew_keys(access, e));
+    if (access->keys.access)
         return BL_OK;
     return bl_error_set(e, BL_EUSAGE,
                         "no credentials: set %s, or a profile in ~/.aws/credentials, or --anonymous for "
@@ -279,8 +332,9 @@ static int access_find_keys(struct bl_access *access, const struct bl_url *url, 
 bool bl_access_renew(struct bl_access *access, const struct bl_url *url)
 {
     (void)pthread_mutex_lock(&access->lock);
-    bool renews = url->scheme != BL_URL_WEB && url->scheme != BL_URL_HF && access->machine.access;
-    access->has_machine = access->has_machine && !renews;
+    bool is_store = url->scheme != BL_URL_WEB && url->scheme != BL_URL_HF;
+    bool renews = is_store && access->keys.access && access->keys_are_lent;
+    access->has_keys = access->has_keys && !renews;
     (void)pthread_mutex_unlock(&access->lock);
     return renews;
 }
@@ -364,7 +418,7 @@ static int store_find_region(struct bl_access *access, const struct bl_url *url,
         BL_TRY(bl_profile_read(&access->profile, e));
         if (access->profile.endpoint && !access->options.endpoint)
             BL_TRY(endpoint_check(access->profile.endpoint, e));
-        if (access->profile.region && !region_is_proper(access->profile.region))
+        if (access->profile.region && !bl_region_is_proper(access->profile.region))
             return bl_error_set(e, BL_EUSAGE, "%s is no name of a region", access->profile.region);
         access->has_profile = true;
     }

@@ -21,6 +21,7 @@
     OPTION(WRITEDATA, 10001)                                                                                           \
     OPTION(URL, 10002)                                                                                                 \
     OPTION(ERRORBUFFER, 10010)                                                                                         \
+    OPTION(POSTFIELDS, 10015)                                                                                          \
     OPTION(USERAGENT, 10018)                                                                                           \
     OPTION(LOW_SPEED_LIMIT, 19)                                                                                        \
     OPTION(LOW_SPEED_TIME, 20)                                                                                         \

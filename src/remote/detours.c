@@ -10,8 +10,9 @@
 #include "base/text.h"
 #include "remote/url.h"
 
-#define MARGIN 60 /* seconds: a URL is not used so shortly before its end, since clocks differ and requests take time  \
-                   */
+#define MARGIN                                                                                                         \
+    60 /* seconds: a URL is not used so shortly before its end, since clocks differ and requests take time             \
+        */
 
 /* --- expiry ------------------------------------------------------------------------------------------------------- */
 

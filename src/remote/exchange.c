@@ -397,6 +397,8 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
     /* A server must not choose, by a name in no_proxy, that this machine connects. */
     if (!result && is_proxied)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_NOPROXY, "");
+    if (!result && r->form)
+        result = curl->curl_easy_setopt(handle, BL_CURLOPT_POSTFIELDS, r->form);
     if (!result && strcmp(r->method, "PUT") == 0)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_CUSTOMREQUEST, r->method);
     if (!result && r->is_direct)
@@ -417,6 +419,9 @@ static struct bl_curl_list *request_make_list(const struct bl_curl *curl, const 
     }
     for (size_t at = 0; more && r->headers && at < r->headers->size; at += strlen(r->headers->data + at) + 1)
         more = curl->curl_slist_append(list, r->headers->data + at);
+    /* libcurl would wait for the server to ask for a large body. */
+    if (more && r->form)
+        more = curl->curl_slist_append(list, "Expect:");
     bl_buffer_free(&range);
     if (!more)
         curl->curl_slist_free_all(list);

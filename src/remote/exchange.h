@@ -26,9 +26,10 @@ enum bl_reach {
 typedef int bl_exchange_sink(void *context, const void *data, size_t size, struct bl_error *e);
 
 struct bl_http_request {
-    const char *method; /* "GET", "HEAD" or "PUT" without a body */
+    const char *method; /* "GET", "HEAD", "PUT" without a body, or "POST" */
     const char *url;
     const struct bl_buffer *headers; /* lines, each with a NUL after it */
+    const char *form;                /* the body of a POST, as an HTML form encodes it; or NULL */
     enum bl_reach reach;
     bool is_direct;     /* by no proxy */
     int64_t begin, end; /* the range that is requested by a header Range; end 0: the whole object */

@@ -259,19 +259,69 @@ int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *
     return code;
 }
 
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+/* Keeps a text of the element Credentials, which stands in the result of the action. */
+static int sts_visit(void *context, const struct xml_reader *x, struct bl_error *e)
+{
+    struct bl_sts_answer *answer = context;
+    const struct {
+        const char *name;
+        char **text;
+    } members[] = {{"AccessKeyId", &answer->access},
+                   {"SecretAccessKey", &answer->secret},
+                   {"SessionToken", &answer->token},
+                   {"Expiration", &answer->expires}};
+    if (x->depth != 4 || !xml_is(x, 2, "Credentials"))
+        return BL_OK;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (!xml_is(x, 3, members[i].name) || *members[i].text)
+            continue;
+        *members[i].text = strdup(x->text.data);
+        if (!*members[i].text)
+            return bl_error_memory(e);
+    }
+    return BL_OK;
+}
+
+int bl_sts_parse(struct bl_sts_answer *answer, const char *text, size_t size, struct bl_error *e)
+{
+    bool good;
+    *answer = (struct bl_sts_answer){0};
+    int code = xml_read(text, size, sts_visit, answer, &good, e);
+    if (!code && (!good || !answer->access || !answer->secret || !answer->token))
+        code = bl_error_set(e, BL_EFAIL, "the answer has no credentials");
+    if (code)
+        bl_sts_answer_free(answer);
+    return code;
+}
+
+void bl_sts_answer_free(struct bl_sts_answer *answer)
+{
+    free(answer->access);
+    if (answer->secret)
+        explicit_bzero(answer->secret, strlen(answer->secret));
+    free(answer->secret);
+    free(answer->token);
+    free(answer->expires);
+    *answer = (struct bl_sts_answer){0};
+}
+
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
 static int fault_visit(void *context, const struct xml_reader *x, struct bl_error *e)
 {
     struct bl_store_fault *fault = context;
     (void)e;
-    if (x->depth != 2 || !xml_is(x, 0, "Error"))
+    /* The service of tokens puts the element within another one. */
+    int depth = xml_is(x, 0, "ErrorResponse");
+    if (x->depth != depth + 2 || !xml_is(x, depth, "Error"))
         return BL_OK;
-    if (xml_is(x, 1, "Code"))
+    if (xml_is(x, depth + 1, "Code"))
         snprintf(fault->code, sizeof fault->code, "%s", x->text.data);
-    else if (xml_is(x, 1, "Message"))
+    else if (xml_is(x, depth + 1, "Message"))
         snprintf(fault->message, sizeof fault->message, "%s", x->text.data);
-    else if (xml_is(x, 1, "Region"))
+    else if (xml_is(x, depth + 1, "Region"))
         snprintf(fault->region, sizeof fault->region, "%s", x->text.data);
     return BL_OK;
 }

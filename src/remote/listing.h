@@ -26,7 +26,17 @@ int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *
  */
 int bl_tree_parse(const char *text, size_t size, bl_listed_emit *emit, void *context, struct bl_error *e);
 
-/* What is wrong with a request to S3; texts that the answer does not have are "". */
+/* Keys that AWS's service of tokens gives. Texts that the answer does not have are NULL. */
+struct bl_sts_answer {
+    char *access, *secret, *token, *expires; /* "2026-11-29T10:00:00Z" */
+};
+
+/* Parses an answer of AssumeRole and AssumeRoleWithWebIdentity. BL_EFAIL: it has no keys. Free with
+ * bl_sts_answer_free. */
+int bl_sts_parse(struct bl_sts_answer *answer, const char *text, size_t size, struct bl_error *e);
+void bl_sts_answer_free(struct bl_sts_answer *answer);
+
+/* What is wrong with a request to S3, or to the service of tokens; texts that the answer does not have are "". */
 struct bl_store_fault {
     char code[64];     /* "NoSuchBucket" */
     char message[256]; /* a sentence */

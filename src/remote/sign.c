@@ -10,8 +10,6 @@
 
 #include "remote/url.h"
 
-/* SHA-256 of nothing, since no request has a body. */
-#define EMPTY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
 void bl_keys_free(struct bl_keys *keys)
@@ -77,8 +75,8 @@ struct signed_header {
 
 #define SIGNED_MAX 5
 
-/* Sets the headers that are signed, in the order of their names, and returns their number. */
-static size_t signing_headers(const struct bl_signing *request, const char *date,
+/* Sets the headers that are signed, in the order of their names, and returns their number. hash: of the body. */
+static size_t signing_headers(const struct bl_signing *request, const char *date, const char *hash,
                               struct signed_header header[SIGNED_MAX])
 {
     size_t count = 0;
@@ -86,23 +84,23 @@ static size_t signing_headers(const struct bl_signing *request, const char *date
     if (request->range)
         header[count++] = (struct signed_header){"range", request->range};
     if (!request->is_plain)
-        header[count++] = (struct signed_header){"x-amz-content-sha256", EMPTY_HASH};
+        header[count++] = (struct signed_header){"x-amz-content-sha256", hash};
     header[count++] = (struct signed_header){"x-amz-date", date};
     if (request->keys->token)
         header[count++] = (struct signed_header){"x-amz-security-token", request->keys->token};
     return count;
 }
 
-/* Appends the canonical text of the request. names: those of the signed headers. */
+/* Appends the canonical text of the request. names: those of the signed headers; hash: of the body. */
 static int signing_append_canonical(const struct bl_signing *request, const struct signed_header *header, size_t count,
-                                    const char *names, struct bl_buffer *out, struct bl_error *e)
+                                    const char *names, const char *hash, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_printf(out, "%s\n%s\n", request->method, request->path);
     BL_TRY(bl_query_append(out, request->query, request->queries, e));
     bl_buffer_byte(out, '\n');
     for (size_t i = 0; i < count; i++)
         bl_buffer_printf(out, "%s:%s\n", header[i].name, header[i].value);
-    bl_buffer_printf(out, "\n%s\n" EMPTY_HASH, names);
+    bl_buffer_printf(out, "\n%s\n%s", names, hash);
     return bl_buffer_check(out, e);
 }
 
@@ -130,7 +128,7 @@ static int signing_sign(const struct bl_curl *curl, const struct bl_signing *req
 
 int bl_sign(const struct bl_curl *curl, const struct bl_signing *request, struct bl_buffer *headers, struct bl_error *e)
 {
-    struct bl_buffer canonical = {0}, text = {0}, names = {0};
+    struct bl_buffer canonical = {0}, text = {0}, names = {0}, body = {0};
     struct signed_header header[SIGNED_MAX];
     uint8_t hash[BL_SHA256_SIZE];
     char date[32], day[16];
@@ -138,12 +136,17 @@ int bl_sign(const struct bl_curl *curl, const struct bl_signing *request, struct
     if (!gmtime_r(&request->now, &utc) || !strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &utc) ||
         !strftime(day, sizeof day, "%Y%m%d", &utc))
         return bl_error_set(e, BL_EFAIL, "the clock of this machine is wrong");
-    size_t count = signing_headers(request, date, header);
+    const char *content = request->body ? request->body : "";
+    BL_TRY(bl_curl_sha256(curl, content, strlen(content), hash, e));
+    append_hexadecimal(&body, hash, sizeof hash);
+    int code = bl_buffer_check(&body, e);
+    size_t count = code ? 0 : signing_headers(request, date, body.data, header);
     for (size_t i = 0; i < count; i++)
         bl_buffer_printf(&names, "%s%s", i ? ";" : "", header[i].name);
-    int code = bl_buffer_check(&names, e);
     if (!code)
-        code = signing_append_canonical(request, header, count, names.data, &canonical, e);
+        code = bl_buffer_check(&names, e);
+    if (!code)
+        code = signing_append_canonical(request, header, count, names.data, body.data, &canonical, e);
     if (!code)
         code = bl_curl_sha256(curl, canonical.data, canonical.size, hash, e);
     if (code)
@@ -169,5 +172,6 @@ out:
     bl_buffer_free(&canonical);
     bl_buffer_free(&text);
     bl_buffer_free(&names);
+    bl_buffer_free(&body);
     return code;
 }

@@ -27,7 +27,7 @@ void bl_keys_free(struct bl_keys *keys);
 
 #define BL_SIGN_PAIRS_MAX 16
 
-/* A request without a body. */
+/* A request. */
 struct bl_signing {
     const char *method;
     const char *host; /* as in the header Host */
@@ -35,6 +35,7 @@ struct bl_signing {
     const struct bl_pair *query;
     size_t queries; /* at most BL_SIGN_PAIRS_MAX */
     const char *region, *service;
+    const char *body;  /* NULL: there is none */
     const char *range; /* value of the header Range, which is signed, too; or NULL */
     bool is_plain;     /* without x-amz-content-sha256, which only S3 requires: for AWS's examples */
     const struct bl_keys *keys;

@@ -1,8 +1,9 @@
-/* Answers of stores, and URLs: whatever a server sends is parsed, or refused with a message. The first byte says what
- * the others are. */
+/* Answers of stores and of services of keys, and URLs: whatever a server sends is parsed, or refused with a message.
+ * The first byte says what the others are. */
 #include <string.h>
 
 #include "fuzz.h"
+#include "remote/key_sources.h"
 #include "remote/listing.h"
 #include "remote/url.h"
 
@@ -29,6 +30,26 @@ static void check_url(const char *text)
     bl_url_free(&url);
 }
 
+/* Answers with keys: those of the service of tokens, and those of JSON. */
+static int check_keys(const char *text, size_t size, struct bl_error *e)
+{
+    static const struct bl_key_names names = {"AccessKeyId", "SecretAccessKey", "roleCredentials.sessionToken",
+                                              "Expiration"};
+    const struct bl_buffer answer = {.data = (char *)text, .size = size};
+    struct bl_sts_answer sts;
+    struct bl_keys keys;
+    struct bl_error fault = {0};
+    int code = bl_sts_parse(&sts, text, size, e);
+    never(code ? sts.access || sts.secret : !sts.access || !sts.secret || !sts.token);
+    if (!code && sts.expires)
+        (void)bl_key_expiry(sts.expires);
+    bl_sts_answer_free(&sts);
+    int other = bl_keys_parse(&keys, &answer, &names, "it", &fault);
+    never(other ? keys.access || !fault.text[0] : !keys.access || !keys.secret || strpbrk(keys.access, "\r\n "));
+    bl_keys_free(&keys);
+    return code;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bl_error e = {0};
@@ -42,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     int code = BL_OK;
-    switch (data[0] & 3) {
+    switch (data[0] & 7) {
     case 0:
         code = bl_listing_parse(text, size - 1, check_object, NULL, &next, &e);
         break;
@@ -51,6 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 2:
         bl_store_fault_parse(&fault, text, size - 1);
+        break;
+    case 4:
+        code = check_keys(text, size - 1, &e);
         break;
     default:
         check_url(text);

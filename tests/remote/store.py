@@ -1,6 +1,7 @@
 """A server of S3 on the loopback interface that recomputes every signature, and in small the Hugging Face Hub, the services that
-give credentials to instances and containers, and a web server. What it does was written from AWS's documentation ("Authenticating
-Requests: Using the Authorization Header", "ListObjectsV2", "Error responses"), not from the client that it tests.
+give credentials to instances, containers, roles and users of single sign-on, and a web server. What it does was written from AWS's
+documentation ("Authenticating Requests: Using the Authorization Header", "ListObjectsV2", "Error responses", "AssumeRole",
+"AssumeRoleWithWebIdentity", "GetRoleCredentials"), not from the client that it tests.
 
     with Store() as store:
         store.put("bucket", "a/b.txt", b"...")
@@ -23,7 +24,7 @@ import socketserver
 import ssl
 import threading
 import time
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape
 
 EMPTY = hashlib.sha256(b"").hexdigest()
@@ -91,6 +92,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             asked = Request(len(self.server.requests) + 1, self.command, path, query, {k.lower(): v for k, v in self.headers.items()},
                             self.number)
             self.server.requests.append(asked)
+        self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         try:
             time.sleep(self.server.latency)
             fault = self.server.fault(asked) if self.server.fault else None
@@ -104,7 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    do_HEAD = do_PUT = do_GET
+    do_HEAD = do_PUT = do_POST = do_GET
 
     def answer_fault(self, fault):
         """Answers without looking at the request. False: the fault is none of these."""
@@ -138,6 +140,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def route(self, asked, fault):
         server, path = self.server, asked.path
+        if path == "/sts/":
+            return self.answer_sts(asked)
+        if path == "/sso/federation/credentials":
+            return self.answer_sso(asked)
         if path.startswith("/latest/") or path == "/container":
             return self.answer_metadata(asked)
         if path.startswith(("/datasets/", "/api/datasets/")):
@@ -174,7 +180,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     # --- signatures -------------------------------------------------------------------------------------------------
 
-    def authenticate(self, asked, bucket):
+    def authenticate(self, asked, bucket, service="s3"):
         """Compares the signature with its own; gives the region that was signed for, or None for a public bucket."""
         server = self.server
         given = asked.headers.get("authorization")
@@ -182,7 +188,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if bucket in server.public:
                 return None
             raise Refused(403, "AccessDenied", "Access Denied")
-        form = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?"
+        form = re.fullmatch(rf"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{{8}})/([^/]+)/{service}/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?"
                             r"Signature=([0-9a-f]{64})", given)
         if not form:
             raise Refused(400, "AuthorizationHeaderMalformed", "!the header Authorization is malformed: " + given)
@@ -196,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refused(403, "AccessDenied", f"!the header {name} is not signed")
         if names != sorted(names) or "host" not in names:
             raise Refused(403, "AccessDenied", "!signed headers are not in order")
-        if asked.headers.get("x-amz-content-sha256") not in (EMPTY, "UNSIGNED-PAYLOAD"):
+        if service == "s3" and asked.headers.get("x-amz-content-sha256") not in (EMPTY, "UNSIGNED-PAYLOAD"):
             raise Refused(400, "InvalidRequest", "!Missing required header for this request: x-amz-content-sha256")
         date = asked.headers.get("x-amz-date", "")
         when = datetime.datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc).timestamp()
@@ -204,7 +210,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(403, "AccessDenied", "!another day in the credential")
         if abs(when - time.time() - server.skew) > SKEW:
             raise Refused(403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large.")
-        if self.expected(asked, names, date, region, secret) != signature:
+        if self.expected(asked, names, date, region, secret, service) != signature:
             raise Refused(403, "SignatureDoesNotMatch", "The request signature we calculated does not match: " + self.path)
         if token is not None and access in server.expired:
             raise Refused(400, "ExpiredToken", "The provided token has expired.")
@@ -214,7 +220,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused(403, "AccessDenied", "Access Denied")
         return region
 
-    def expected(self, asked, names, date, region, secret):
+    def expected(self, asked, names, date, region, secret, service):
         """The signature, computed of what arrived."""
         parameters = []
         for part in asked.query.split("&") if asked.query else []:
@@ -224,10 +230,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = "&".join(f"{name}={value}" for name, value in sorted(parameters))
         path = quote(unquote(asked.path, "latin-1").encode("latin-1"), safe=RESERVED + "/")
         headers = "".join(f"{name}:{' '.join(asked.headers[name].split())}\n" for name in names)
-        canonical = "\n".join([asked.method, path, query, headers, ";".join(names), asked.headers["x-amz-content-sha256"]])
-        scope = f"{date[:8]}/{region}/s3/aws4_request"
+        content = asked.headers.get("x-amz-content-sha256", hashlib.sha256(self.body).hexdigest())
+        canonical = "\n".join([asked.method, path, query, headers, ";".join(names), content])
+        scope = f"{date[:8]}/{region}/{service}/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
-        return hmac.new(derived(secret, date[:8], region, "s3", "aws4_request"), text.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(derived(secret, date[:8], region, service, "aws4_request"), text.encode(), hashlib.sha256).hexdigest()
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
@@ -360,6 +367,61 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.send(200, {}, json.dumps({"Code": "Success", "AccessKeyId": access, "SecretAccessKey": secret, "Token": token,
                                               "Expiration": "2099-01-01T00:00:00Z"}).encode())
 
+    def answer_sts(self, asked):
+        """The service of tokens: the role must be known, and who asks must be allowed to assume it."""
+        server = self.server
+        form = dict(parse_qsl(self.body.decode(), strict_parsing=True))
+        server.forms.append(form)
+        try:
+            if asked.method != "POST" or asked.headers.get("content-type") != "application/x-www-form-urlencoded" or form["Version"] != "2011-06-15":
+                raise Refused(400, "InvalidAction", "!no request to STS")
+            role = server.roles.get(form["RoleArn"])
+            if not re.fullmatch(r"[\w+=,.@-]{2,64}", form["RoleSessionName"]):
+                raise Refused(400, "ValidationError", "!RoleSessionName")
+            if form["Action"] == "AssumeRole":
+                self.authenticate(asked, None, "sts")
+                who = re.search("Credential=([^/]+)", asked.headers["authorization"])[1]
+                if not role or who not in role["by"] or form.get("ExternalId") != role.get("external"):
+                    raise Refused(403, "AccessDenied", f"User: {who} is not authorized to perform: sts:AssumeRole on resource: {form['RoleArn']}")
+            elif form["Action"] == "AssumeRoleWithWebIdentity":
+                if "authorization" in asked.headers:
+                    raise Refused(400, "InvalidAction", "!a signature where none belongs")
+                if form["WebIdentityToken"] != server.web_token:
+                    raise Refused(400, "ExpiredTokenException", "Token expired: current date/time must be before the expiration date/time")
+                if not role or "web" not in role["by"]:
+                    raise Refused(403, "AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity")
+            else:
+                raise Refused(400, "InvalidAction", "!" + form["Action"])
+        except Refused as refused:
+            if refused.code == "SignatureDoesNotMatch" or refused.message.startswith("!"):
+                server.complaints.append(refused.message)
+            return self.send(refused.status, {"Content-Type": "text/xml"}, (
+                '<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\n  <Error>\n    <Type>Sender</Type>\n'
+                f"    <Code>{refused.code}</Code>\n    <Message>{escape(refused.message)}</Message>\n  </Error>\n"
+                "  <RequestId>1</RequestId>\n</ErrorResponse>\n").encode())
+        access = role["keys"].pop(0) if len(role["keys"]) > 1 else role["keys"][0]
+        secret, token = server.keys[access]
+        end = datetime.datetime.fromtimestamp(time.time() + role.get("seconds", 3600), datetime.timezone.utc)
+        action = form["Action"]
+        self.send(200, {"Content-Type": "text/xml"}, (
+            f'<{action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\n  <{action}Result>\n    <AssumedRoleUser>\n'
+            f"      <AssumedRoleId>AROA:x</AssumedRoleId>\n      <Arn>{form['RoleArn']}</Arn>\n    </AssumedRoleUser>\n    <Credentials>\n"
+            f"      <AccessKeyId>{access}</AccessKeyId>\n      <SecretAccessKey>{escape(secret)}</SecretAccessKey>\n"
+            f"      <SessionToken>{escape(token)}</SessionToken>\n      <Expiration>{end:%Y-%m-%dT%H:%M:%SZ}</Expiration>\n"
+            f"    </Credentials>\n  </{action}Result>\n  <ResponseMetadata>\n    <RequestId>1</RequestId>\n  </ResponseMetadata>\n"
+            f"</{action}Response>\n").encode())
+
+    def answer_sso(self, asked):
+        """Single sign-on: keys of the role "reader" of an account, for who has logged in."""
+        query = dict(parse_qsl(asked.query))
+        if asked.headers.get("x-amz-sso_bearer_token") != "sso-session-token":
+            return self.send(401, {}, b'{"message": "Session token not found or invalid"}')
+        if query != {"account_id": "123456789012", "role_name": "reader"}:
+            return self.send(403, {}, b'{"message": "No access"}')
+        secret, token = self.server.keys["AKTOKEN"]
+        self.send(200, {"Content-Type": "application/json"}, json.dumps({"roleCredentials": {
+            "accessKeyId": "AKTOKEN", "secretAccessKey": secret, "sessionToken": token, "expiration": int(time.time() + 3600) * 1000}}).encode())
+
     # --- Hugging Face Hub -------------------------------------------------------------------------------------------
 
     def answer_hub(self, asked, fault):
@@ -417,6 +479,8 @@ class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.keys = {"AKTEST": ("se/cret+KEY=", None)}
         self.region, self.regions, self.region_way = "us-east-1", {}, "header"
         self.public, self.denied, self.expired, self.role = set(), set(), set(), []
+        # roles: {ARN: {"by": access keys that may assume it, or "web", "keys": access keys that it gives, "external": its id, "seconds"}}
+        self.roles, self.web_token, self.forms = {}, "web.identity-token", []
         self.page, self.latency, self.skew, self.endless, self.ranges, self.next_page = 1000, 0.0, 0, False, True, None
         self.fault, self.requests, self.complaints, self.connections = None, [], [], 0
         self.lock, self.stopped = threading.Lock(), threading.Event()

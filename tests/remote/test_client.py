@@ -267,9 +267,6 @@ class Credentials(Stored):
             file.write("[mine]\naws_access_key_id = AKTEST\naws_secret_access_key = se/cret+KEY=\n")
         none = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
         self.assertEqual(self.good("cat", "s3://bucket/a", AWS_PROFILE="mine", **none).out, b"content")
-        with open(f"{self.home.name}/.aws/config", "w", encoding="utf-8") as file:
-            file.write("[profile sso]\nsso_session = x\n")
-        self.fails(2, "the profile has sso_session, which bload does not use", "cat", "s3://bucket/a", AWS_PROFILE="sso", **none)
 
     def test_instance(self):
         """Keys of IMDSv2; new ones are asked for when a session has ended before its time."""
@@ -300,6 +297,220 @@ class Credentials(Stored):
         self.assertEqual(found.requests, 0)
         self.fails(2, "http:// protects neither", "cat", "http://storage.example.org/x")
         self.fails(2, "http:// protects neither", "cat", "hf://datasets/o/n/x", HF_ENDPOINT="http://hub.example.org")
+
+
+class Lent(Stored):
+    """Keys that are had for a time: of roles, programs, single sign-on."""
+
+    ROLE, OTHER = "arn:aws:iam::123456789012:role/reader", "arn:aws:iam::123456789012:role/path/other+x"
+
+    def setUp(self):
+        super().setUp()
+        self.store.put("bucket", "a", DATA)
+        self.store.keys |= {"AKTOKEN": ("s2/+", "session-token/+=="), "AKSECOND": ("s3", "session-token-2"), "AKBASE": ("base/secret", None)}
+        self.store.roles = {self.ROLE: {"by": {"AKBASE", "AKSECOND", "web", "AKTOKEN"}, "keys": ["AKTOKEN"]},
+                            self.OTHER: {"by": {"AKBASE"}, "keys": ["AKSECOND"], "external": "id 1&2"}}
+        self.environment |= {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_ENDPOINT_URL_STS": self.store.url + "/sts",
+                             "AWS_ENDPOINT_URL_SSO": self.store.url + "/sso", "PATH": os.environ["PATH"]}
+        os.mkdir(f"{self.home.name}/.aws")
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(f"{self.home.name}/{name}"), exist_ok=True)
+        with open(f"{self.home.name}/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def config(self, text):
+        self.write(".aws/config", text)
+
+    def reads(self, **environment):
+        """The object is read with the keys AKTOKEN."""
+        found = self.good("cat", "s3://bucket/a", **environment)
+        self.assertEqual(found.out, DATA)
+        self.assertIn("Credential=AKTOKEN/", self.store.requests[-1].headers["authorization"])
+        self.assertEqual(self.store.requests[-1].headers["x-amz-security-token"], "session-token/+==")
+        return found
+
+    def test_role(self):
+        """A role by the keys of another profile; both requests are signed, and it is assumed once."""
+        self.config(f"[profile dev]\nrole_arn = {self.ROLE}\nsource_profile = base\nrole_session_name=me@x\nduration_seconds = 900\n")
+        self.write(".aws/credentials", "[base]\naws_access_key_id = AKBASE\naws_secret_access_key = base/secret\n")
+        found = self.good("pieces", "s3://bucket/a", 10_000, 4, AWS_PROFILE="dev")
+        self.assertEqual(found.out, DATA)
+        self.assertEqual(self.store.forms, [{"Action": "AssumeRole", "Version": "2011-06-15", "RoleArn": self.ROLE, "RoleSessionName": "me@x",
+                                             "DurationSeconds": "900"}])
+        self.reads(AWS_PROFILE="dev", AWS_REGION="us-east-1")
+
+    def test_region(self):
+        """The request to STS is signed for the profile's region, whatever that of the bucket is."""
+        self.config(f"[profile dev]\nregion = eu-north-1\nrole_arn = {self.ROLE}\nsource_profile = dev\naws_access_key_id = AKBASE\n"
+                    "aws_secret_access_key = base/secret\n")
+        self.reads(AWS_PROFILE="dev")
+        self.assertIn("/eu-north-1/sts/", self.store.requests[0].headers["authorization"])
+
+    def test_chain(self):
+        """A role that is assumed by another one, whose keys have a token, and that needs an id."""
+        self.config(f"[default]\nrole_arn = {self.ROLE}\nsource_profile = middle\n[profile middle]\nrole_arn={self.OTHER}\nexternal_id = id 1&2\n"
+                    "source_profile = base\n[profile base]\naws_access_key_id = AKBASE\naws_secret_access_key = base/secret\n")
+        self.reads()
+        self.assertEqual([form["RoleArn"] for form in self.store.forms], [self.OTHER, self.ROLE])
+        self.assertEqual(self.store.requests[1].headers["x-amz-security-token"], "session-token-2")
+        self.assertRegex(self.store.forms[0]["RoleSessionName"], "^bload-[0-9]+$")
+
+    def test_credential_source(self):
+        self.config(f"[default]\nrole_arn = {self.ROLE}\ncredential_source = EcsContainer\n[profile i]\nrole_arn = {self.ROLE}\n"
+                    "credential_source = Ec2InstanceMetadata\n")
+        self.store.role = ["AKSECOND"]
+        self.reads(AWS_CONTAINER_CREDENTIALS_FULL_URI=self.store.url + "/container", AWS_CONTAINER_AUTHORIZATION_TOKEN="container-token")
+        self.reads(AWS_PROFILE="i", AWS_EC2_METADATA_DISABLED="", AWS_EC2_METADATA_SERVICE_ENDPOINT=self.store.url)
+        self.fails(2, "the profile i: credential_source Ec2InstanceMetadata gives no keys", "cat", "s3://bucket/a", AWS_PROFILE="i")
+
+    def test_web_identity(self):
+        """By the environment, as in EKS, and by a profile; the file is read anew for each request."""
+        self.write("token", "web.identity-token\n")
+        eks = {"AWS_WEB_IDENTITY_TOKEN_FILE": f"{self.home.name}/token", "AWS_ROLE_ARN": self.ROLE}
+        self.reads(**eks, AWS_ROLE_SESSION_NAME="pod")
+        self.assertEqual(self.store.forms[-1]["RoleSessionName"], "pod")
+        self.config(f"[profile web]\nrole_arn = {self.ROLE}\nweb_identity_token_file = {self.home.name}/token\n"
+                    f"[profile both]\nrole_arn = {self.ROLE}\nsource_profile = web\n")
+        self.reads(AWS_PROFILE="web")
+        self.reads(AWS_PROFILE="both")
+        self.store.web_token = "renewed"
+        self.fails(2, f"s3://bucket/a: the role {self.ROLE} by the token in {self.home.name}/token: {self.store.url}/sts/ answers 400 "
+                   "ExpiredTokenException: Token expired", "cat", "s3://bucket/a", **eks)
+        self.write("token", "renewed")
+        self.reads(**eks)
+        self.fails(2, "the token of a web identity: cannot open none", "cat", "s3://bucket/a", AWS_WEB_IDENTITY_TOKEN_FILE="none", AWS_ROLE_ARN="x")
+        self.fails(2, "AWS_ROLE_ARN or role_arn names it", "cat", "s3://bucket/a", AWS_WEB_IDENTITY_TOKEN_FILE=f"{self.home.name}/token")
+        self.fails(2, "AccessDenied: Not authorized", "cat", "s3://bucket/a",
+                   **{**eks, "AWS_ROLE_ARN": self.OTHER})
+
+    def test_pod_identity(self):
+        """EKS Pod Identity: a service at an address of this machine, with a token in a file."""
+        self.write("token", "container-token")
+        self.store.role = ["AKTOKEN"]
+        pod = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": self.store.url + "/container", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": f"{self.home.name}/token"}
+        self.reads(**pod)
+        self.write("token", "other")
+        self.fails(1, f"the container's service of credentials, {self.store.url}/container, answers 401", "cat", "s3://bucket/a", **pod)
+        pod["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = "http://127.0.0.1:1/x"
+        self.fails(1, "the container's service of credentials, http://127.0.0.1:1/x, does not answer", "cat", "s3://bucket/a", **pod)
+
+    def test_program(self):
+        """A command of the shell that prints keys, over several lines, with a time that has an offset."""
+        self.write("keys.json", '{\n  "Version": 1,\n  "AccessKeyId": "AKTOKEN",\n  "SecretAccessKey": "s2/+",\n  "SessionToken": "session-token/+==",\n'
+                   '  "Expiration": "2099-01-01T00:00:00+00:00"\n}\n')
+        self.config(f"[profile p]\ncredential_process = cat '{self.home.name}/keys.json'\n")
+        self.reads(AWS_PROFILE="p")
+
+    @each([
+        ("fails", "exit 3", "the profile p: credential_process: the command ends with status 3"),
+        ("missing", "no-such-program-here 2>/dev/null", "the command ends with status 127"),
+        ("nothing", "true", "the command prints no JSON"), ("text", "echo AKTOKEN", "the command prints no JSON"),
+        ("half", "echo '{\"AccessKeyId\": \"AK\"}'", "the command prints no JSON"),
+        ("evil", "echo '{\"AccessKeyId\": \"AK\\r\\nX: y\", \"SecretAccessKey\": \"x\"}'", "the command prints no JSON"),
+        ("old", "echo '{\"AccessKeyId\": \"AK\", \"SecretAccessKey\": \"x\", \"Expiration\": \"2020-01-01T00:00:00Z\"}'",
+         "the command prints credentials that have expired")])
+    def test_program_fails(self, _, command, words):
+        self.config(f"[profile p]\ncredential_process = {command}\n")
+        found = self.fails(2, words, "cat", "s3://bucket/a", AWS_PROFILE="p")
+        self.assertEqual(found.requests, 0)
+
+    def test_sign_on(self):
+        """Single sign-on, by a session and by the settings of old; the folder has other files, and tokens that have ended."""
+        self.config("[profile new]\nsso_session = corp\nsso_account_id = 123456789012\nsso_role_name = reader\n[sso-session corp]\n"
+                    "sso_start_url = https://corp.awsapps.com/start\nsso_region = eu-west-1\nsso_registration_scopes = sso:account:access\n"
+                    "[profile old]\nsso_start_url = https://corp.awsapps.com/start\nsso_region = eu-west-1\nsso_account_id = 123456789012\n"
+                    "sso_role_name = reader\n[profile other]\nsso_session = corp\nsso_account_id = 1\nsso_role_name = writer\n"
+                    "[profile lost]\nsso_session = gone\n[profile short]\nsso_session = corp\n")
+        ask = "aws sso login --profile new"
+        self.fails(2, ask, "cat", "s3://bucket/a", AWS_PROFILE="new")
+        form = '{"startUrl": "%s", "region": "eu-west-1", "accessToken": "%s", "expiresAt": "%s"}'
+        for name, url, token, end in (("1", "https://corp.awsapps.com/start", "ended", "2020-01-01T00:00:00UTC"),
+                                      ("2", "https://else.awsapps.com/start", "other", "2099-01-01T00:00:00Z")):
+            self.write(f".aws/sso/cache/{name}.json", form % (url, token, end))
+        self.write(".aws/sso/cache/client.json", '{"clientId": "x", "expiresAt": "2099-01-01T00:00:00Z"}')
+        self.write(".aws/sso/cache/broken.json", "{")
+        self.fails(2, ask, "cat", "s3://bucket/a", AWS_PROFILE="new")
+        self.write(".aws/sso/cache/3.json", form % ("https://corp.awsapps.com/start", "revoked", "2098-01-01T00:00:00Z"))
+        self.fails(2, "the profile new: the session of single sign-on has ended: aws sso login", "cat", "s3://bucket/a", AWS_PROFILE="new")
+        self.write(".aws/sso/cache/3.json", form % ("https://corp.awsapps.com/start", "sso-session-token", "2098-01-01T00:00:00Z"))
+        self.reads(AWS_PROFILE="new")
+        self.reads(AWS_PROFILE="old")
+        self.fails(2, "no keys of the role writer of the account 1: it answers 403", "cat", "s3://bucket/a", AWS_PROFILE="other")
+        self.fails(2, "there is no section [sso-session gone]", "cat", "s3://bucket/a", AWS_PROFILE="lost")
+        self.fails(2, "single sign-on needs sso_account_id", "cat", "s3://bucket/a", AWS_PROFILE="short")
+
+    @each([
+        ("denied", "role_arn = {role}\nsource_profile = stranger\n", 2, "the profile x: role_arn {role}: {url}/sts/ answers 403 AccessDenied: User: AKTEST"),
+        ("secret", "role_arn = {role}\nsource_profile = wrong\n", 2, "answers 403 SignatureDoesNotMatch"),
+        ("neither", "role_arn = {role}\n", 2, "the profile x: role_arn with neither source_profile nor credential_source"),
+        ("both", "role_arn = {role}\nsource_profile = base\ncredential_source = Environment\n", 2, "role_arn with both"),
+        ("unknown", "role_arn = {role}\nsource_profile = nobody\n", 2, "the profile x: source_profile: neither ~/.aws/credentials nor ~/.aws/config has a profile nobody"),
+        ("circle", "role_arn = {role}\nsource_profile = y\n[profile y]\nrole_arn = {role}\nsource_profile = x\n", 2,
+         "the profile x: the profile y: source_profile leads from x to itself"),
+        ("itself", "role_arn = {role}\nsource_profile = x\n", 2, "source_profile leads from x to itself"),
+        ("empty", "role_arn = {role}\nsource_profile = y\n[profile y]\nregion = us-east-1\n", 2, "the profile y, which source_profile names, has no keys"),
+        ("source", "role_arn = {role}\ncredential_source = Somewhere\n", 2, "credential_source Somewhere is none of Environment, Ec2"),
+        ("environment", "role_arn = {role}\ncredential_source = Environment\n", 2, "credential_source Environment gives no keys"),
+        ("code", "role_arn = {role}\nsource_profile = base\nmfa_serial = arn\n", 2, "mfa_serial needs a code, which bload does not ask for"),
+        ("region", "region = evil.example/\nrole_arn = {role}\nsource_profile = base\n", 2, "is no name of a region")])
+    def test_refused(self, _, settings, status, words):
+        """Each mistake in a profile is named in one line, with the profile, before anything is asked of the store."""
+        self.config("[profile x]\n" + settings.format(role=self.ROLE) + "[profile base]\naws_access_key_id = AKBASE\naws_secret_access_key = base/secret\n"
+                    "[profile stranger]\naws_access_key_id = AKTEST\naws_secret_access_key = se/cret+KEY=\n"
+                    "[profile wrong]\naws_access_key_id = AKBASE\naws_secret_access_key = other\n")
+        for command in "stat", "list":
+            found = self.fails(status, words.format(role=self.ROLE, url=self.store.url), command, "s3://bucket/a", AWS_PROFILE="x")
+            self.assertEqual(found.requests, 0)
+            self.assertTrue(found.message.startswith("s3://bucket/a: "), found.message)
+
+    @each([
+        ("busy", "status 503", 0, None), ("broken", "reset", 0, None), ("down", "status 503", 9, "answers 503, and not as AWS's service of tokens does"),
+        ("page", "status 404", 9, "AWS_ENDPOINT_URL_STS names it"), ("moved", "redirect http://127.0.0.1:1/", 9, "answers 302"),
+        ("silent", "reset", 9, "cannot be asked for credentials")])
+    def test_service(self, _, fault, times, words):
+        """The service is asked again if it is busy; a redirect of it is not followed."""
+        self.config(f"[default]\nrole_arn = {self.ROLE}\nsource_profile = base\n[profile base]\naws_access_key_id = AKBASE\n"
+                    "aws_secret_access_key = base/secret\n")
+        left = [fault] * (times or 2)
+        self.store.fault = lambda request: left.pop(0) if left and request.path == "/sts/" else None
+        if words is None:
+            self.reads()
+        else:
+            self.fails(2 if fault in ("status 404", "redirect http://127.0.0.1:1/") else 1, words, "cat", "s3://bucket/a")
+
+    def test_plain(self):
+        """Requests that carry tokens and signatures go through no network without TLS."""
+        self.write("token", "web.identity-token")
+        self.fails(2, "http://sts.example.org/: http:// protects no credentials", "cat", "s3://bucket/a", AWS_ENDPOINT_URL_STS="http://sts.example.org",
+                   AWS_WEB_IDENTITY_TOKEN_FILE=f"{self.home.name}/token", AWS_ROLE_ARN=self.ROLE)
+
+    def test_renewed(self):
+        """Keys are renewed before they end, used on while a renewal fails, and renewed when the store says that they have ended."""
+        self.store.roles[self.ROLE] = {"by": {"AKBASE"}, "keys": ["AKTOKEN"], "seconds": 3}
+        self.config(f"[default]\nrole_arn = {self.ROLE}\nsource_profile = base\n[profile base]\naws_access_key_id = AKBASE\n"
+                    "aws_secret_access_key = base/secret\n")
+        self.good("seconds", "s3://bucket/a", 1.6)
+        self.assertEqual(len(self.store.forms), 2)
+        self.store.roles[self.ROLE]["seconds"] = 3600
+        self.good("seconds", "s3://bucket/a", 1.6)
+        self.assertEqual(len(self.store.forms), 3)
+        self.store.forms.clear()
+        self.store.roles[self.ROLE]["seconds"] = 4
+        timer = threading.Timer(0.4, lambda: self.store.roles[self.ROLE]["by"].clear())
+        timer.start()
+        self.good("seconds", "s3://bucket/a", 2.6)
+        timer.join()
+        self.assertEqual(len(self.store.forms), 2)
+        self.store.forms.clear()
+        self.store.roles[self.ROLE]["by"].add("AKBASE")
+        self.store.roles[self.ROLE]["seconds"], self.store.roles[self.ROLE]["keys"] = 3600, ["AKTOKEN", "AKSECOND"]
+        timer = threading.Timer(0.4, lambda: self.store.expired.add("AKTOKEN"))
+        timer.start()
+        self.good("seconds", "s3://bucket/a", 1)
+        timer.join()
+        self.assertEqual(len(self.store.forms), 2)
+        self.assertIn("Credential=AKSECOND/", self.store.requests[-1].headers["authorization"])
 
 
 class Regions(Stored):

@@ -1,4 +1,4 @@
-#include "remote/credentials.h"
+#include "remote/key_sources.h"
 #include "unit.h"
 
 static const char *const variables[] = {"AWS_ACCESS_KEY_ID",
@@ -9,6 +9,10 @@ static const char *const variables[] = {"AWS_ACCESS_KEY_ID",
                                         "AWS_DEFAULT_REGION",
                                         "AWS_ENDPOINT_URL",
                                         "AWS_ENDPOINT_URL_S3",
+                                        "AWS_ENDPOINT_URL_STS",
+                                        "AWS_WEB_IDENTITY_TOKEN_FILE",
+                                        "AWS_ROLE_ARN",
+                                        "AWS_ROLE_SESSION_NAME",
                                         "AWS_SHARED_CREDENTIALS_FILE",
                                         "AWS_CONFIG_FILE",
                                         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -54,7 +58,7 @@ static void check_text(const char *found, const char *expected)
 static const struct {
     const char *named;        /* $AWS_PROFILE */
     const char *variables[6]; /* "NAME=VALUE" */
-    const char *access, *secret, *token, *region, *endpoint, *unsupported;
+    const char *access, *secret, *token, *region, *endpoint, *role;
 } profiles[] = {
     {NULL, {0}, "AKDEFAULT", "sec/ret+=", NULL, "eu-west-1", NULL, NULL},
     {"other", {0}, "AKOTHER", "s2", "to==", "us-west-2", "http://127.0.0.1:9000", NULL},
@@ -85,7 +89,7 @@ static const struct {
      "us-west-2",
      "https://s3",
      NULL},
-    {"role", {0}, NULL, NULL, NULL, NULL, NULL, "role_arn"},
+    {"role", {0}, NULL, NULL, NULL, NULL, NULL, "arn:aws:iam::1:role/x"},
     {NULL, {"AWS_SHARED_CREDENTIALS_FILE=none"}, NULL, NULL, NULL, "eu-west-1", NULL, NULL},
     {NULL, {"HOME="}, NULL, NULL, NULL, NULL, NULL, NULL},
 };
@@ -104,7 +108,7 @@ UNIT_LOOP(profiles_are_read, COUNT(profiles))
     check_text(profile.keys.token, profiles[_i].token);
     check_text(profile.region, profiles[_i].region);
     check_text(profile.endpoint, profiles[_i].endpoint);
-    check_text(profile.unsupported, profiles[_i].unsupported);
+    check_text(profile.setting[BL_ROLE_ARN], profiles[_i].role);
 }
 
 UNIT_TEST(faults_of_profiles_are_named)
@@ -151,21 +155,31 @@ struct service {
     struct bl_buffer asked;   /* "METHOD URL HEADER\n" */
 };
 
-static int service_get(void *context, const char *method, const char *url, const char *header, struct bl_buffer *out,
-                       bool *found, struct bl_error *e)
+static int service_ask_fake(void *context, const struct bl_key_request *request, struct bl_buffer *out, int *status,
+                            struct bl_error *e)
 {
     struct service *service = context;
     (void)e;
-    *found = false;
-    bl_buffer_printf(&service->asked, "%s %s %s\n", method, url, header ? header : "-");
+    *status = 404;
+    ck_assert(request->is_local && !request->form);
+    bl_buffer_printf(&service->asked, "%s %s %s\n", request->method, request->url,
+                     request->headers->size ? request->headers->data : "-");
     for (size_t i = 0; i < 3 && service->answer[i][0]; i++) {
-        size_t size = strlen(service->answer[i][0]), whole = strlen(url);
-        if (*found || size > whole || strcmp(url + whole - size, service->answer[i][0]) != 0)
+        size_t size = strlen(service->answer[i][0]), whole = strlen(request->url);
+        if (*status == 200 || size > whole || strcmp(request->url + whole - size, service->answer[i][0]) != 0)
             continue;
-        *found = service->answer[i][1] != NULL;
-        bl_buffer_text(out, *found ? service->answer[i][1] : "");
+        *status = service->answer[i][1] ? 200 : 404;
+        bl_buffer_text(out, service->answer[i][1] ? service->answer[i][1] : "");
     }
     return BL_OK;
+}
+
+/* Finds the keys of the machine. */
+static int machine_keys(struct bl_keys *keys, struct service *service, struct bl_error *fault)
+{
+    const struct bl_key_services services = {service_ask_fake, service, NULL};
+    BL_TRY(bl_keys_ask_container(keys, &services, fault));
+    return keys->access ? BL_OK : bl_keys_ask_instance(keys, &services, fault);
 }
 
 UNIT_TEST(an_instance_gives_keys)
@@ -174,7 +188,7 @@ UNIT_TEST(an_instance_gives_keys)
                                          {"/security-credentials/", "my-role\n"},
                                          {"/security-credentials/my-role", ANSWER}}};
     OWNED(bl_keys_free) struct bl_keys keys;
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &service, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &service, &e), BL_OK);
     ck_assert_str_eq(keys.access, "AKROLE");
     ck_assert_str_eq(keys.token, "rt");
     ck_assert_int_eq(keys.expires, 1795946400);
@@ -192,7 +206,7 @@ UNIT_TEST(a_container_gives_keys)
     struct service service = {.answer = {{"/creds", ANSWER}}};
     OWNED(bl_keys_free) struct bl_keys keys = {0};
     setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/creds", 1);
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &service, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &service, &e), BL_OK);
     ck_assert_str_eq(keys.secret, "rs");
     ck_assert_str_eq(service.asked.data, "GET http://169.254.170.2/creds -\n");
     unsetenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -201,12 +215,12 @@ UNIT_TEST(a_container_gives_keys)
     setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token", 1);
     bl_buffer_clear(&service.asked);
     bl_keys_free(&keys);
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &service, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &service, &e), BL_OK);
     ck_assert_str_eq(service.asked.data, "GET http://169.254.170.23/v1/creds Authorization: secret-token\n");
     bl_buffer_clear(&service.asked);
     setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.org/creds", 1);
     bl_keys_free(&keys);
-    FAILS_WITH(bl_metadata_keys(&keys, service_get, &service, &e), BL_EUSAGE, "no https:// URL");
+    FAILS_WITH(machine_keys(&keys, &service, &e), BL_EUSAGE, "no https:// URL");
     ck_assert_int_eq((int)service.asked.size, 0);
     bl_buffer_free(&service.asked);
 }
@@ -217,18 +231,50 @@ UNIT_TEST(without_a_service_there_are_no_keys)
                    odd = {
                        .answer = {{"/api/token", "t"}, {"/security-credentials/", "r"}, {"/r", "{\"Code\": \"x\"}"}}};
     OWNED(bl_keys_free) struct bl_keys keys;
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &none, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &none, &e), BL_OK);
     ck_assert_ptr_null(keys.access);
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &roleless, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &roleless, &e), BL_OK);
     ck_assert_ptr_null(keys.access);
-    FAILS_WITH(bl_metadata_keys(&keys, service_get, &odd, &e), BL_EFAIL, "the answer has no credentials");
+    FAILS_WITH(machine_keys(&keys, &odd, &e), BL_EFAIL, "the answer has no credentials");
     bl_buffer_clear(&none.asked);
     setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-    ck_assert_int_eq(bl_metadata_keys(&keys, service_get, &none, &e), BL_OK);
+    ck_assert_int_eq(machine_keys(&keys, &none, &e), BL_OK);
     ck_assert_int_eq((int)none.asked.size, 0);
     bl_buffer_free(&none.asked);
     bl_buffer_free(&roleless.asked);
     bl_buffer_free(&odd.asked);
+}
+
+static const struct {
+    const char *text;
+    int64_t seconds;
+} expiries[] = {{"2026-11-29T10:00:00Z", 1795946400},
+                {"2026-11-29T10:00:00UTC", 1795946400},
+                {"2026-11-29T10:00:00.123Z", 1795946400},
+                {"2026-11-29T10:00:00+00:00", 1795946400},
+                {"2026-11-29T10:00:00.5+02:30", 1795946400 - 9000},
+                {"2026-11-29T10:00:00-01:00", 1795946400 + 3600},
+                {"1795946400000", 1795946400},
+                {"soon", 0},
+                {"", 0}};
+
+UNIT_LOOP(times_of_expiry_are_parsed, COUNT(expiries))
+{
+    ck_assert_int_eq(bl_key_expiry(expiries[_i].text), expiries[_i].seconds);
+}
+
+UNIT_TEST(sections_of_single_sign_on_are_read)
+{
+    OWNED(bl_profile_free) struct bl_profile profile;
+    unit_write_text(".aws/config", "[sso-session corp]\nsso_start_url = https://x/start # mine\nsso_region=eu-west-1\n"
+                                   "[profile corp]\nsso_session = corp\nsso_role_name = r\n"
+                                   "[sso-session corpo]\nsso_region = wrong\n[corp]\nsso_region = wrong\n");
+    setenv("AWS_PROFILE", "corp", 1);
+    ck_assert_msg(bl_profile_read(&profile, &e) == BL_OK, "%s", e.text);
+    check_text(profile.setting[BL_SSO_START_URL], "https://x/start");
+    check_text(profile.setting[BL_SSO_REGION], "eu-west-1");
+    check_text(profile.setting[BL_SSO_ROLE_NAME], "r");
+    check_text(profile.setting[BL_ROLE_ARN], NULL);
 }
 
 /* --- Hugging Face Hub --- */

@@ -116,7 +116,14 @@ UNIT_TEST(faults_of_stores_are_parsed)
     ck_assert_str_eq(fault.code, "AuthorizationHeaderMalformed");
     ck_assert_str_eq(fault.message, "the region 'x' is wrong");
     ck_assert_str_eq(fault.region, "eu-west-1");
-    static const char *const others[] = {"", "Not Found", "<Error>", "<html><Code>x</Code></html>"};
+    static const char sts[] =
+        "<ErrorResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><Error><Type>Sender</Type>"
+        "<Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>";
+    bl_store_fault_parse(&fault, sts, strlen(sts));
+    ck_assert_str_eq(fault.code, "AccessDenied");
+    ck_assert_str_eq(fault.message, "no");
+    static const char *const others[] = {"", "Not Found", "<Error>", "<html><Code>x</Code></html>",
+                                         "<ErrorResponse><Code>x</Code></ErrorResponse>"};
     for (size_t i = 0; i < COUNT(others); i++) {
         bl_store_fault_parse(&fault, others[i], strlen(others[i]));
         ck_assert_str_eq(fault.code, "");
@@ -154,4 +161,31 @@ UNIT_LOOP(lists_of_the_hub_are_parsed, COUNT(trees))
         ck_assert_int_eq(bl_tree_parse(trees[_i].text, strlen(trees[_i].text), take, &files, &e), BL_OK);
     if (trees[_i].files)
         ck_assert_str_eq(files.data ? files.data : "", trees[_i].files);
+}
+
+#define STS_KEYS                                                                                                       \
+    "<Credentials><AccessKeyId>AK</AccessKeyId><SecretAccessKey>s&amp;/+</SecretAccessKey>"                            \
+    "<SessionToken>t==</SessionToken><Expiration>2026-11-29T10:00:00Z</Expiration></Credentials>"
+
+UNIT_TEST(keys_of_roles_are_parsed)
+{
+    static const char good[] = "<AssumeRoleResponse xmlns=\"x\"><AssumeRoleResult>\n <AssumedRoleUser><Arn>a</Arn>"
+                               "</AssumedRoleUser>" STS_KEYS "</AssumeRoleResult></AssumeRoleResponse>";
+    static const char *const bad[] = {"",
+                                      "{}",
+                                      "<AssumeRoleResponse><AssumeRoleResult>" STS_KEYS,
+                                      "<AssumeRoleResponse>" STS_KEYS "</AssumeRoleResponse>",
+                                      "<a><b><Credentials><AccessKeyId>AK</AccessKeyId></Credentials></b></a>",
+                                      "<!DOCTYPE a><a><b>" STS_KEYS "</b></a>"};
+    struct bl_sts_answer answer;
+    ck_assert_msg(bl_sts_parse(&answer, good, strlen(good), &e) == BL_OK, "%s", e.text);
+    ck_assert_str_eq(answer.access, "AK");
+    ck_assert_str_eq(answer.secret, "s&/+");
+    ck_assert_str_eq(answer.token, "t==");
+    ck_assert_str_eq(answer.expires, "2026-11-29T10:00:00Z");
+    bl_sts_answer_free(&answer);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        FAILS_WITH(bl_sts_parse(&answer, bad[i], strlen(bad[i]), &e), BL_EFAIL, "the answer has no credentials");
+        ck_assert_ptr_null(answer.access);
+    }
 }
