@@ -192,6 +192,19 @@ int bl_sealed_read(const char *path, size_t max, struct bl_buffer *text, struct 
 #define LINES_CHUNK ((size_t)1 << 20) /* bytes that one read() gets at least, while the file has them */
 #define LINES_SLACK 8 /* readable bytes behind the buffer: parsers load words of 8 bytes across the end of the text */
 
+/* Makes room for the lines of an open descriptor, which is closed if that fails. */
+static int lines_begin(struct bl_lines *lines, struct bl_error *e)
+{
+    /* The longest line that is allowed, one chunk behind it, and the NUL that replaces the mark of the last line. */
+    lines->capacity = BL_LINE_MAX + LINES_CHUNK + 1;
+    lines->data = calloc(1, lines->capacity + LINES_SLACK);
+    if (lines->data)
+        return BL_OK;
+    /* bl_lines_close closes the descriptor, too, and resets the object. */
+    bl_lines_close(lines);
+    return bl_error_memory(e);
+}
+
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
 {
     *lines = (struct bl_lines){.fd = -1, .path = path, .mark = '\n'};
@@ -203,15 +216,7 @@ int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e)
         if (lines->fd < 0)
             return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
     }
-    /* The longest line that is allowed, one chunk behind it, and the NUL that replaces the mark of the last line. */
-    lines->capacity = BL_LINE_MAX + LINES_CHUNK + 1;
-    lines->data = calloc(1, lines->capacity + LINES_SLACK);
-    /* bl_lines_close closes the descriptor, too, and resets the object. */
-    if (!lines->data) {
-        bl_lines_close(lines);
-        return bl_error_memory(e);
-    }
-    return BL_OK;
+    return lines_begin(lines, e);
 }
 
 /* Moves the unused bytes to the front of the buffer and reads more behind them. Pointers to earlier lines become
@@ -233,9 +238,9 @@ static int lines_refill(struct bl_lines *lines, struct bl_error *e)
 }
 
 /* Reads more than one line can have before it decides which mark ends the lines: the first name alone may be long. */
-int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e)
+static int lines_find_mark(struct bl_lines *lines, struct bl_error *e)
 {
-    int code = bl_lines_open(lines, path, e);
+    int code = BL_OK;
     while (!code && !lines->eof && lines->end <= BL_LINE_MAX)
         code = lines_refill(lines, e);
     const char *other = code ? NULL : bl_utf8_other_mark(lines->data, lines->end);
@@ -249,6 +254,19 @@ int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error
     if (code)
         bl_lines_close(lines);
     return code;
+}
+
+int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e)
+{
+    BL_TRY(bl_lines_open(lines, path, e));
+    return lines_find_mark(lines, e);
+}
+
+int bl_lines_take_list(struct bl_lines *lines, int fd, const char *path, struct bl_error *e)
+{
+    *lines = (struct bl_lines){.fd = fd, .path = path, .mark = '\n'};
+    BL_TRY(lines_begin(lines, e));
+    return lines_find_mark(lines, e);
 }
 
 /* The loop searches only bytes that the previous turn has not searched, so that a long line costs linear time. */

@@ -77,6 +77,9 @@ int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
 /* Opens a list of names. If the first bytes (more than a line can have) contain a zero byte, zero bytes end the lines,
  * as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
 int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* Reads a list from the position of a descriptor on, which belongs to the object, and is closed if this fails. path:
+ * for messages. */
+int bl_lines_take_list(struct bl_lines *lines, int fd, const char *path, struct bl_error *e);
 /* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
  * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */
 int bl_lines_next(struct bl_lines *lines, char **line, size_t *size, bool *ended, struct bl_error *e);

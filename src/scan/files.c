@@ -71,6 +71,40 @@ int bl_files_add_named(struct bl_files *files, const char *path, const char *id,
     return BL_OK;
 }
 
+/* Ranks of the files of a folder: only those of the highest rank are inputs. A tar beside videos may hold the same
+ * videos, and a readme beside tars is no document. */
+enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
+
+/* Returns the rank of a file. Files that the user named themselves have the highest one. */
+static enum rank file_rank(const struct bl_file *file)
+{
+    if (file->tar)
+        return RANK_TAR;
+    if (!file->found || !file->kind || !file->kind->is_fallback)
+        return RANK_PRIMARY;
+    return file->kind->reads_stdin ? RANK_DOCUMENT : RANK_FALLBACK;
+}
+
+void bl_files_drop_secondary(struct bl_files *files, size_t first)
+{
+    size_t kept = first;
+    enum rank highest = RANK_DOCUMENT;
+    for (size_t i = first; i < files->count; i++)
+        highest = file_rank(&files->file[i]) > highest ? file_rank(&files->file[i]) : highest;
+    for (size_t i = first; i < files->count; i++) {
+        struct bl_file *file = &files->file[i];
+        enum rank rank = file_rank(file);
+        if (rank == highest || (rank == RANK_DOCUMENT && highest == RANK_FALLBACK)) {
+            files->file[kept++] = *file;
+            continue;
+        }
+        bl_files_ignore(files, bl_path_name(file->path), 1);
+        /* The path owns all texts of the file. */
+        free(file->path);
+    }
+    files->count = kept;
+}
+
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e)
 {
     struct bl_file *file = &files->file[number];

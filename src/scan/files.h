@@ -65,6 +65,11 @@ int bl_files_add(struct bl_files *files, const char *path, size_t id_offset, con
 int bl_files_add_named(struct bl_files *files, const char *path, const char *id, const struct bl_kind *kind,
                        const char *fault, struct bl_error *e);
 
+/* Removes the files of lower ranks that a source folder added, from index first on, and counts them as ignored: those
+ * before belong to other sources. Each source folder is judged by itself. Documents stay beside other fallback kinds,
+ * so that the message about several kinds shows both. */
+void bl_files_drop_secondary(struct bl_files *files, size_t first);
+
 /* Gives the file a fault, which is copied. */
 int bl_files_set_fault(struct bl_files *files, size_t number, const char *fault, struct bl_error *e);
 

@@ -17,15 +17,15 @@
 
 #include "base/fs.h"
 #include "base/input_file.h"
-#include "base/io.h"
 #include "base/text.h"
 #include "kind/kinds.h"
 #include "scan/containers.h"
 #include "scan/files.h"
 #include "scan/globs.h"
+#include "scan/name_list.h"
 #include "scan/samples.h"
+#include "scan/urls.h"
 
-#define NAME_MAX_SIZE ((size_t)64 << 10) /* bytes of a name in a list: more than any system opens */
 #define SOURCES_MAX (INT_MAX >> 2)
 
 /* The listing of inputs. walk.kind changes with each source; implied is the kind of files whose names show none. */
@@ -38,44 +38,6 @@ struct listing {
 };
 
 /* --- kinds ------------------------------------------------------------------------------------------------------ */
-
-/* Ranks of the files of a folder: only those of the highest rank are inputs. A tar beside videos may hold the same
- * videos, and a readme beside tars is no document. */
-enum rank { RANK_DOCUMENT, RANK_TAR, RANK_FALLBACK, RANK_PRIMARY };
-
-/* Returns the rank of a file. Files that the user named themselves have the highest one. */
-static enum rank file_rank(const struct bl_file *file)
-{
-    if (file->tar)
-        return RANK_TAR;
-    if (!file->found || !file->kind || !file->kind->is_fallback)
-        return RANK_PRIMARY;
-    return file->kind->reads_stdin ? RANK_DOCUMENT : RANK_FALLBACK;
-}
-
-/* Removes the files of lower ranks that a source folder added, from index first on, and counts them as ignored. Each
- * source folder is judged by itself. Documents stay beside other fallback kinds, so that the message about several
- * kinds shows both. */
-static void files_drop_secondary(struct bl_files *files, size_t first)
-/* The files of this source begin at `first`; those before it belong to other sources. */
-{
-    size_t kept = first;
-    enum rank highest = RANK_DOCUMENT;
-    for (size_t i = first; i < files->count; i++)
-        highest = file_rank(&files->file[i]) > highest ? file_rank(&files->file[i]) : highest;
-    for (size_t i = first; i < files->count; i++) {
-        struct bl_file *file = &files->file[i];
-        enum rank rank = file_rank(file);
-        if (rank == highest || (rank == RANK_DOCUMENT && highest == RANK_FALLBACK)) {
-            files->file[kept++] = *file;
-            continue;
-        }
-        bl_files_ignore(files, bl_path_name(file->path), 1);
-        /* The path owns all texts of the file. */
-        free(file->path);
-    }
-    files->count = kept;
-}
 
 /* Sets the kind of all inputs: files whose names show none take the kind of the others. BL_EUSAGE: there are several
  * kinds; the message counts them: "117 video such as v/000.mp4, 1 audio: v/x.ac3". */
@@ -236,7 +198,7 @@ static int listing_add_named(struct listing *l, const char *path, bool must_exis
     if (folder) {
         code = bl_walk_folder(&l->walk, path, e);
         if (!code)
-            files_drop_secondary(files, first);
+            bl_files_drop_secondary(files, first);
         /* Only the first empty folder is named in the message; all are counted. */
         if (!code && files->count == first && !files->empty_folders++) {
             files->empty_folder = strdup(path);
@@ -317,115 +279,101 @@ static int listing_add_object(struct listing *l, const char *url, struct bl_erro
     return code ? bl_error_pass(e, code, &fault) : listing_add_path(l, url, false, e);
 }
 
-/* Objects below a prefix, or those that a pattern matches. */
-struct below {
-    struct listing *listing;
-    const char *pattern; /* or NULL */
-    size_t prefix;       /* bytes of the URL before an id */
-    int64_t taken;
-};
-
-/* Takes an object of a list: with a pattern as one that was named, otherwise as a file in a folder. */
-static int below_take(void *context, const struct bl_remote_object *object, struct bl_error *e)
+/* Adds an object that a pattern matches: a callback of bl_urls_add_matches. */
+static int listing_add_matched(void *context, const char *url, struct bl_error *e)
 {
-    struct below *below = context;
-    const struct bl_walk *walk = &below->listing->walk;
-    const char *rest = object->url + below->prefix;
-    if (below->pattern) {
-        if (fnmatch(below->pattern, object->url, FNM_PATHNAME | FNM_PERIOD) != 0)
-            return BL_OK;
-        below->taken++;
-        return listing_add_path(below->listing, object->url, false, e);
-    }
-    below->taken++;
-    if (*rest == '.' || strstr(rest, "/.")) {
-        bl_files_ignore(walk->files, ".hidden", 1);
-        return BL_OK;
-    }
-    bool is_part;
-    BL_TRY(bl_walk_add_found(walk, object->url, below->prefix, &is_part, e));
-    /* files_check_urls refuses it. */
-    return is_part ? bl_files_add(walk->files, object->url, below->prefix, walk->kind, false, e) : BL_OK;
+    return listing_add_path(context, url, false, e);
 }
 
-/* Adds a URL: an object, all objects below a prefix that ends with a slash, or those that a pattern matches. "?" begins
- * the query of a web server's URL, and is no pattern. */
-static int listing_add_url(void *context, const char *url, struct bl_error *e)
+/* Adds a URL without patterns: an object, or all objects below a prefix that ends with a slash. */
+static int listing_add_plain_url(struct listing *l, const char *url, struct bl_error *e)
 {
-    struct listing *l = context;
-    bool is_web = strncasecmp(url, "http", 4) == 0;
-    size_t size = strlen(url), plain = is_web ? size : strcspn(url, "*?["), first = l->walk.files->count;
     const char *bucket = strstr(url, "://") + 3;
-    struct below below = {.listing = l, .pattern = plain < size ? url : NULL, .prefix = size};
     if (!l->remote)
         return bl_error_set(e, BL_EUSAGE, "%s is a URL, and here inputs are local files", url);
-    if (below.pattern && (strstr(url, "**") || !memchr(bucket, '/', plain - (size_t)(bucket - url))))
-        return bl_error_set(e, BL_EUSAGE,
-                            "%s: a pattern of objects has *, ? or [...] within a name below the bucket; all "
-                            "objects below a prefix: with a slash at its end",
-                            url);
-    if (!below.pattern && (is_web || (url[size - 1] != '/' && strchr(bucket, '/'))))
+    bool is_object = strncasecmp(url, "http", 4) == 0 || (url[strlen(url) - 1] != '/' && strchr(bucket, '/'));
+    if (is_object)
         return listing_add_object(l, url, e);
-    char *prefix = strndup(url, plain);
-    /* Of a bucket without a slash, ids begin behind that slash. */
-    below.prefix += url[size - 1] != '/';
-    int code = prefix ? bl_remote_files_list(l->remote, prefix, below_take, &below, e) : bl_error_memory(e);
-    free(prefix);
-    if (!code && !below.taken)
-        code = bl_error_set(e, BL_EUSAGE, "%s matches no object", url);
-    if (!code && !below.pattern)
-        files_drop_secondary(l->walk.files, first);
+    size_t first = l->walk.files->count;
+    int code = bl_urls_add_below(&l->walk, l->remote, url, e);
     listing_note_source(l, first);
+    return code;
+}
+
+/* Adds a URL, which may be a pattern. "?" begins the query of a web server's URL, and is no pattern. */
+static int listing_add_url(struct listing *l, const char *url, struct bl_error *e)
+{
+    size_t first = l->walk.files->count;
+    if (!l->remote || strncasecmp(url, "http", 4) == 0 || !strpbrk(url, "*?["))
+        return listing_add_plain_url(l, url, e);
+    int code = bl_urls_add_matches(&l->walk, l->remote, url, listing_add_matched, l, e);
+    listing_note_source(l, first);
+    return code;
+}
+
+/* Keeps a name that braces gave: a callback of bl_braces_expand. */
+static int names_keep(void *context, const char *name, struct bl_error *e)
+{
+    bl_buffer_append(context, name, strlen(name) + 1);
+    return bl_buffer_check(context, e);
+}
+
+/* Adds the URLs that braces give. */
+static int listing_add_url_braces(struct listing *l, const char *url, struct bl_error *e)
+{
+    struct bl_buffer names = {0};
+    int code = bl_braces_expand(url, names_keep, &names, e);
+    if (!code && l->remote)
+        code = bl_urls_expect(l->remote, &names, e);
+    for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
+        code = listing_add_url(l, names.data + at, e);
+    bl_buffer_free(&names);
     return code;
 }
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */
 
-/* Adds the names of a list, one in each line or each with a zero byte after it (bl_lines_open_list). Empty lines are
- * skipped. BL_EFAIL: the file is no list. */
-static int listing_add_paths(struct listing *l, struct bl_lines *lines, struct bl_error *e)
+/* Adds a line of a list, which is a URL or a file. Messages about URLs name the line. */
+static int listing_add_line(struct listing *l, const struct bl_name_list *list, const char *name, struct bl_error *e)
 {
+    struct bl_buffer url = {0};
+    bool is_far = list->is_far || bl_far_is(name);
+    if (!is_far)
+        return listing_add_path(l, name, false, e);
+    int code = list->is_far ? bl_url_resolve(&url, list->shown, name, e) : BL_OK;
+    if (!code)
+        code = listing_add_plain_url(l, list->is_far ? url.data : name, e);
+    if (code && code != BL_ECANCEL)
+        bl_error_prefix(e, "%s:%d", list->shown, l->line);
+    bl_buffer_free(&url);
+    return code;
+}
+
+/* Adds the names of "@list"; list: "-" for standard input. BL_EFAIL: the file is no list. */
+static int listing_add_list(struct listing *l, const char *path, struct bl_error *e)
+{
+    struct bl_name_list list;
+    struct bl_remote_object object;
+    struct stat status;
+    bool there = true;
     char *name;
-    size_t size;
-    bool ended;
+    if (bl_far_is(path))
+        BL_TRY(bl_remote_files_find(l->remote, path, &object, e));
+    else if (bl_path_is_url(path) && !l->remote)
+        return bl_error_set(e, BL_EUSAGE, "%s is a URL, and here lists are local files", path);
+    else if (strcmp(path, "-") != 0)
+        BL_TRY(bl_walk_stat(&l->walk, path, &status, &there, e));
+    if (!there)
+        return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", path);
+    BL_TRY(bl_name_list_open(&list, l->walk.base, path, e));
     int code;
-    while (!(code = bl_lines_next(lines, &name, &size, &ended, e)) && name) {
-        l->line += l->line < INT_MAX;
-        /* Lists that were written on Windows end lines with "\r
-         * ". */
-        if (lines->mark == '\n' && size && name[size - 1] == '\r')
-            name[--size] = '\0';
-        if (size > NAME_MAX_SIZE || strlen(name) != size)
-            code = bl_error_set(e, BL_EFAIL, "%s:%d: %s", lines->path, l->line,
-                                size > NAME_MAX_SIZE ? "too long for a name: not a list of files"
-                                                     : "a zero byte in a list with line ends");
-        else if (size)
-            code = bl_far_is(name) ? listing_add_object(l, name, e) : listing_add_path(l, name, false, e);
+    while (!(code = bl_name_list_next(&list, &name, &l->line, e)) && name) {
+        code = listing_add_line(l, &list, name, e);
         if (code)
             break;
     }
     l->line = 0;
-    return code;
-}
-
-/* Adds the names of "@list"; list: "-" for standard input. */
-static int listing_add_list(struct listing *l, const char *list, struct bl_error *e)
-{
-    struct bl_lines lines;
-    struct stat status;
-    bool there = true;
-    BL_TRY(strcmp(list, "-") == 0 ? BL_OK : bl_walk_stat(&l->walk, list, &status, &there, e));
-    if (!there)
-        return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", list);
-    char *open_path = bl_path_join(l->walk.base, list);
-    if (!open_path)
-        return bl_error_memory(e);
-    int code = bl_lines_open_list(&lines, open_path, e);
-    if (!code) {
-        code = listing_add_paths(l, &lines, e);
-        bl_lines_close(&lines);
-    }
-    free(open_path);
+    bl_name_list_close(&list);
     return code;
 }
 
@@ -463,7 +411,7 @@ static int listing_add_source(struct listing *l, const struct bl_source *source,
     if (path[0] == '@')
         return listing_add_list(l, path + 1, e);
     if (bl_far_is(path))
-        return bl_braces_are_in(path) ? bl_braces_expand(path, listing_add_url, l, e) : listing_add_url(l, path, e);
+        return bl_braces_are_in(path) ? listing_add_url_braces(l, path, e) : listing_add_url(l, path, e);
     /* A file may be called "what?.mp4": only a name that does not exist is a pattern. */
     bool there = true, braces = bl_braces_are_in(path);
     BL_TRY(braces || strpbrk(path, "*?[") ? bl_walk_stat(&l->walk, path, &status, &there, e) : BL_OK);

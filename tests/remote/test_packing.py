@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -152,6 +153,193 @@ class Corpus(Packed):
         self.bload("scan", f"{self.store.url}/web/a/one.jsonl", f"{self.store.url}/web/c/plain.txt", *TEXT, "-o", "t.tsv")
         self.bload("scan", "v/a/one.jsonl", "v/c/plain.txt", *TEXT, "-o", "l.tsv")
         self.assertEqual([row[1:] for row in self.table("t.tsv")[0]], [row[1:] for row in self.table("l.tsv")[0]])
+
+
+class Patterns(Packed):
+    """Patterns of objects mean what patterns of files mean."""
+
+    TREE = ["a/one.jsonl", "a/two.jsonl", "a/deep/three.jsonl", "a/deep/er/four.jsonl", "b/first.jsonl", "b/list.txt", "b/note.xyz", "part-00.jsonl", "part-01.jsonl",
+            "part-02.jsonl", "part-10.jsonl", "c/.hidden/five.jsonl", "c/.six.jsonl", "c/seven.jsonl", "x[1].jsonl", "only/eight.txt", "d.jsonl/nine.jsonl"]
+
+    def setUp(self):
+        super().setUp()
+        for i, name in enumerate(self.TREE):
+            self.write(f"v/{name}", lines(2, i))
+            self.store.put("bucket", f"v/{name}", lines(2, i))
+        self.store.put("bucket", "v/a/", b"")
+        self.store.put("other", "v/a/one.jsonl", b"")
+
+    def found(self, source, table):
+        """The ids and paths of a source, or the status where there are none."""
+        done = subprocess.run([BLOAD, "scan", source, *TEXT, "--kind", "text", "--format", "jsonl", "-o", table], cwd=self.folder.name, env=self.environment,
+                              capture_output=True, check=False)
+        if done.returncode == 2:
+            return 2
+        self.assertIn(done.returncode, (0, 3), (source, done.stderr))
+        rows = [row.split("\t") for row in self.read(table).decode().splitlines()]
+        return sorted((row[0].removeprefix("s3://bucket/"), row[rows[0].index("path")].removeprefix("s3://bucket/")) for row in rows[1:])
+
+    @each([
+        ("name", "*.jsonl"), ("all", "*"), ("one_down", "*/*.jsonl"), ("folders", "*/"), ("any", "**/*.jsonl"), ("any_named", "**/one.jsonl"), ("everything", "**"),
+        ("below", "a/**"), ("between", "a/**/t*.jsonl"), ("twice", "**/deep/**/*.jsonl"), ("folder_below", "**/deep"), ("begin", "**/e*"), ("letter", "?/[of]*.jsonl"),
+        ("set", "[ab]/*.jsonl"), ("range", "part-[0-1]?.jsonl"), ("not", "[!ab]/*"), ("hidden", "c/*"), ("hidden_named", "c/.*.jsonl"),
+        ("hidden_below", "**/.hidden/*.jsonl"), ("braces", "part-{00..02}.jsonl"), ("words", "{a/one,b/first}.jsonl"), ("both", "{a,c}/*.jsonl"), ("both_any", "{a,b}/**/*t*.jsonl"),
+        ("none", "*.nothing"), ("none_below", "nowhere/**/*.jsonl"), ("missing", "part-{01..03}.jsonl"),
+        ("escaped", "x\\[1].*"), ("class", "x[[]1].jsonl"), ("stars", "a/t**.jsonl"), ("folder_like", "d*"), ("text", "only/*")])
+    def test_like_files(self, _, pattern):
+        far, near = self.found(f"s3://bucket/v/{pattern}", "far.tsv"), self.found(f"v/{pattern}", "near.tsv")
+        self.assertEqual(far, near)
+        self.assertEqual(self.store.complaints, [])
+        self.assertEqual(near == 2, _ in ("none", "none_below", "missing"))
+
+    @each([("name", "a/d*/*/*.jsonl", "v/a/d"), ("any", "a/deep/**/f*", "v/a/deep/"), ("root", "?/o*.jsonl", "v/"), ("escape", "x\\[*", "v/x")])
+    def test_prefix(self, _, pattern, prefix):
+        """What is before the first wildcard is listed, and no more."""
+        self.bload("scan", f"s3://bucket/v/{pattern}", *TEXT, "-o", "t.tsv")
+        asked = [request.query for request in self.store.requests if "list-type" in request.query]
+        self.assertEqual([query.split("prefix=")[1] for query in asked], [prefix.replace("/", "%2F")])
+
+    def test_many(self):
+        """Names that braces give are found by a list, not one by one; a folder with too many others is not listed to its end."""
+        for i in range(1200):
+            self.store.put("bucket", f"w/{i:04d}.jsonl", lines(1, i))
+        said = self.bload("scan", "s3://bucket/w/{0000..1199}.jsonl", *TEXT, "-o", "t.tsv")
+        self.assertIn("1,200 files", said)
+        self.assertEqual(len([r for r in self.store.requests if r.method == "HEAD"]), 0)
+        self.assertEqual(len([r for r in self.store.requests if "list-type" in r.query]), 2)
+        self.store.requests.clear()
+        for i in range(3000):
+            self.store.put("bucket", f"w/{i:04d}.txt", b"")
+        self.bload("scan", "s3://bucket/w/{0000,1000,2000,0001,0002}.txt", *TEXT, "-o", "t.tsv")
+        self.assertLessEqual(len(self.store.requests), 2 + 5 + 5)
+        self.assertIn("s3://bucket/w/1200.jsonl: there is no such object", self.bload("scan", "s3://bucket/w/{1190..1200}.jsonl", *TEXT, status=2))
+
+    def test_refused(self):
+        for url, words in (("s3://buck*/x", "not in its name"), ("s3://*", "not in its name"), ("s3://bucket/w/*", "s3://bucket/w/: there are no objects"),
+                           ("s3://bucket/v/*.md", "s3://bucket/v/*.md matches no object"), ("s3://none/v/**/*.jsonl", "there is no such bucket")):
+            said = self.bload("scan", url, *TEXT, status=2)
+            self.assertIn(words, said)
+            self.assertEqual(said.count("\n"), 1, said)
+
+
+class Lists(Packed):
+    """@list at a URL."""
+
+    def setUp(self):
+        super().setUp()
+        for name in "a/one.jsonl", "b/two x.jsonl", "three.jsonl":
+            self.store.put("bucket", f"v/{name}", lines(3, len(name)))
+            self.store.put_file(f"v/{name}", lines(3, len(name)))
+        self.store.put_dataset("owner/name", {f"v/{name[len('v/'):]}": item.data for name, item in self.store.files.items()})
+        self.write("secret.jsonl", b'{"text": "secret"}\n')
+
+    def put(self, data, name="list.txt"):
+        self.store.put("bucket", f"v/{name}", data)
+        self.store.put_file(f"v/{name}", data)
+        self.store.hub["datasets/owner/name"]["files"][f"v/{name}"] = Object(data)
+
+    def scan(self, source, **more):
+        """The paths of what a list names."""
+        said = self.bload("scan", source, *TEXT, "-o", "t.tsv", **more)
+        return [row.split("#")[0] for row in sorted(set(self.table("t.tsv")[1]))] if not more.get("status") else said
+
+    def bases(self):
+        return f"{self.store.url}/web/v/", "s3://bucket/v/", "hf://datasets/owner/name/v/"
+
+    def test_names(self):
+        """Lines are names in the list's own folder, or URLs."""
+        self.put(b"\xef\xbb\xbfa/one.jsonl\r\n\n./b/two x.jsonl\ns3://bucket/v/three.jsonl")
+        for base in self.bases():
+            space = "%20" if base.startswith("http") else " "
+            self.assertEqual(self.scan(f"@{base}list.txt"), sorted([base + "a/one.jsonl", f"{base}b/two{space}x.jsonl", "s3://bucket/v/three.jsonl"]))
+        self.put(b"a/one.jsonl\0three.jsonl\0", "list0")
+        self.assertEqual(self.scan("@s3://bucket/v/list0"), ["s3://bucket/v/a/one.jsonl", "s3://bucket/v/three.jsonl"])
+        self.put(b"a/\nthree.jsonl\n", "folders")
+        self.assertEqual(self.scan("@s3://bucket/v/folders"), ["s3://bucket/v/a/one.jsonl", "s3://bucket/v/three.jsonl"])
+
+    def test_query(self):
+        """The query of the list's URL, such as a signature, is the list's."""
+        self.put(b"a/one.jsonl\n")
+        self.assertEqual(self.scan(f"@{self.store.url}/web/v/list.txt?signature=a/b"), [f"{self.store.url}/web/v/a/one.jsonl"])
+
+    def test_same(self):
+        """The table is that of a local list with the same URLs, but for the list's name."""
+        self.put(b"a/one.jsonl\nthree.jsonl\n")
+        self.write("list.txt", b"s3://bucket/v/a/one.jsonl\ns3://bucket/v/three.jsonl\n")
+        self.scan("@list.txt")
+        near = self.read("t.tsv")
+        self.scan("@s3://bucket/v/list.txt")
+        self.assertEqual(self.read("t.tsv"), near)
+
+    def test_compressed(self):
+        """As objects and as files; the suffix must be true."""
+        plain = b"a/one.jsonl\nthree.jsonl\n"
+        packed = {"gz": gzip.compress(plain), "zst": subprocess.run(["zstd", "-c"], input=plain, capture_output=True, check=True).stdout if shutil.which("zstd") else None}
+        for suffix, data in packed.items():
+            if data is None:
+                continue
+            self.put(data, f"list.txt.{suffix}")
+            self.assertEqual(self.scan(f"@s3://bucket/v/list.txt.{suffix}"), ["s3://bucket/v/a/one.jsonl", "s3://bucket/v/three.jsonl"])
+            self.write(f"list.{suffix}", data)
+            self.write("a/one.jsonl", lines(1, 1))
+            self.write("three.jsonl", lines(1, 1))
+            self.assertEqual(self.scan(f"@list.{suffix}"), ["a/one.jsonl", "three.jsonl"])
+            for wrong, words in ((data[:-9], suffix), (b"a/one.jsonl\n", f"list.{suffix}")):
+                self.write(f"list.{suffix}", wrong)
+                self.put(wrong, f"list.{suffix}")
+                for source in f"@list.{suffix}", f"@s3://bucket/v/list.{suffix}":
+                    said = self.scan(source, status=2)
+                    self.assertIn(words, said)
+                    self.assertEqual(said.count("\n"), 1, said)
+
+    @each([
+        ("absolute", "/etc/passwd", "/etc/passwd: an absolute path: a list from afar has URLs, and names in its own folder"),
+        ("above", "../secret.jsonl", "../secret.jsonl: a path with .."), ("within", "a/../../secret.jsonl", "a path with .."),
+        ("scheme", "file:///etc/passwd", "URLs of this kind are not read"), ("ftp", "ftp://example.org/x", "URLs of this kind are not read"),
+        ("missing", "none.jsonl", "there is no such"), ("user", "https://a:b@example.org/x", "it has a user name or password")])
+    def test_refused(self, _, name, words):
+        """A line that names something else is refused with its number; it never means a local file."""
+        self.put(f"a/one.jsonl\n\n{name}\n".encode())
+        for base in self.bases():
+            said = self.scan(f"@{base}list.txt", status=2)
+            self.assertIn(f"{base}list.txt:3: ", said)
+            self.assertIn(words, said)
+            self.assertEqual(said.count("\n"), 1, said)
+            self.assertNotIn("a:b", said)
+
+    def test_never_local(self):
+        """A name that is also one of a file here means the object."""
+        self.put(b"secret.jsonl\n")
+        for base in self.bases():
+            self.assertIn("there is no such", self.scan(f"@{base}list.txt", status=2))
+        self.store.put("bucket", "v/secret.jsonl", lines(1, 1))
+        self.assertEqual(self.scan("@s3://bucket/v/list.txt"), ["s3://bucket/v/secret.jsonl"])
+
+    def test_this_machine(self):
+        """A list of a stranger names no server of this machine."""
+        self.put(f"{self.store.url}/web/v/three.jsonl\n".encode())
+        self.assertIn("list.txt:1: ", self.scan("@s3://bucket/v/list.txt", status=2))
+        self.assertEqual(self.scan(f"@{self.store.url}/web/v/list.txt"), [f"{self.store.url}/web/v/three.jsonl"])
+
+    def test_wrong_lists(self):
+        self.put(b"x" * 70_000 + b"\n", "long")
+        self.put(b"\xff\xfea\0\n\0", "utf16")
+        self.put(b"", "empty")
+        for name, status, words in (("long", 1, "v/long:1: too long for a name"), ("utf16", 1, "v/utf16: "), ("empty", 1, "no inputs"),
+                                    ("none", 2, "v/none: there is no such object"), ("", 2, "there is no such object")):
+            said = self.scan(f"@s3://bucket/v/{name}", status=status)
+            self.assertIn(words, said)
+
+    def test_plain_name(self):
+        """Without the @, a list is a text like any other."""
+        self.put(b"a/one.jsonl\nthree.jsonl\n")
+        for base in self.bases():
+            self.assertEqual(self.scan(f"{base}list.txt"), [f"{base}list.txt"])
+
+    def test_twice(self):
+        """A name that is there twice is named with its lines."""
+        self.put(b"three.jsonl\na/one.jsonl\n./three.jsonl\n")
+        self.assertIn("(s3://bucket/v/list.txt:1) and s3://bucket/v/three.jsonl (s3://bucket/v/list.txt:3)", self.scan("@s3://bucket/v/list.txt", status=2))
 
 
 class Failing(Packed):
