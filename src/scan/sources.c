@@ -19,6 +19,7 @@
 #include "base/input_file.h"
 #include "base/text.h"
 #include "kind/kinds.h"
+#include "remote/lookup.h"
 #include "scan/containers.h"
 #include "scan/files.h"
 #include "scan/globs.h"
@@ -311,68 +312,119 @@ static int listing_add_url(struct listing *l, const char *url, struct bl_error *
     return code;
 }
 
-/* Keeps a name that braces gave: a callback of bl_braces_expand. */
-static int names_keep(void *context, const char *name, struct bl_error *e)
+/* Names that braces gave: all of them, and those that are no patterns. */
+struct expanded {
+    struct bl_buffer all, plain;
+};
+
+/* Keeps a name: a callback of bl_braces_expand. */
+static int expanded_keep(void *context, const char *name, struct bl_error *e)
 {
-    bl_buffer_append(context, name, strlen(name) + 1);
-    return bl_buffer_check(context, e);
+    struct expanded *names = context;
+    bl_buffer_append(&names->all, name, strlen(name) + 1);
+    if (strncasecmp(name, "http", 4) == 0 || !strpbrk(name, "*?["))
+        bl_buffer_append(&names->plain, name, strlen(name) + 1);
+    BL_TRY(bl_buffer_check(&names->plain, e));
+    return bl_buffer_check(&names->all, e);
 }
 
 /* Adds the URLs that braces give. */
 static int listing_add_url_braces(struct listing *l, const char *url, struct bl_error *e)
 {
-    struct bl_buffer names = {0};
-    int code = bl_braces_expand(url, names_keep, &names, e);
+    struct expanded names = {0};
+    int code = bl_braces_expand(url, expanded_keep, &names, e);
     if (!code && l->remote)
-        code = bl_urls_expect(l->remote, &names, e);
-    for (size_t at = 0; at < names.size && !code; at += strlen(names.data + at) + 1)
-        code = listing_add_url(l, names.data + at, e);
-    bl_buffer_free(&names);
+        code = bl_remote_files_lookup(l->remote, &names.plain, e);
+    for (size_t at = 0; at < names.all.size && !code; at += strlen(names.all.data + at) + 1)
+        code = listing_add_url(l, names.all.data + at, e);
+    bl_buffer_free(&names.all);
+    bl_buffer_free(&names.plain);
     return code;
 }
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */
 
-/* Adds a line of a list, which is a URL or a file. Messages about URLs name the line. */
-static int listing_add_line(struct listing *l, const struct bl_name_list *list, const char *name, struct bl_error *e)
+#define BATCH 10000 /* names that are looked for together */
+
+/* Names of a list that are added together. */
+struct batch {
+    struct bl_buffer names; /* each with a NUL after it; those of a list from afar are complete URLs */
+    int line[BATCH];
+    int count;
+};
+
+/* Reads names of the list until the batch is full. *end: there are no more. Messages about URLs name the line. */
+static int batch_read(struct batch *b, struct bl_name_list *list, bool *end, struct bl_error *e)
 {
-    struct bl_buffer url = {0};
-    bool is_far = list->is_far || bl_far_is(name);
-    if (!is_far)
-        return listing_add_path(l, name, false, e);
-    int code = list->is_far ? bl_url_resolve(&url, list->shown, name, e) : BL_OK;
-    if (!code)
-        code = listing_add_plain_url(l, list->is_far ? url.data : name, e);
-    if (code && code != BL_ECANCEL)
-        bl_error_prefix(e, "%s:%d", list->shown, l->line);
-    bl_buffer_free(&url);
+    char *name;
+    bl_buffer_clear(&b->names);
+    b->count = 0;
+    *end = false;
+    while (b->count < BATCH) {
+        BL_TRY(bl_name_list_next(list, &name, &b->line[b->count], e));
+        *end = !name;
+        if (!name)
+            break;
+        const size_t begin = b->names.size;
+        int code = list->is_far ? bl_url_resolve(&b->names, list->shown, name, e) : BL_OK;
+        if (code) {
+            b->names.size = begin;
+            bl_error_prefix(e, "%s:%d", list->shown, b->line[b->count]);
+            return code;
+        }
+        bl_buffer_append(&b->names, list->is_far ? "" : name, list->is_far ? 1 : strlen(name) + 1);
+        BL_TRY(bl_buffer_check(&b->names, e));
+        b->count++;
+    }
+    return BL_OK;
+}
+
+/* Adds the names of a batch, which are URLs or files. */
+static int listing_add_batch(struct listing *l, const struct batch *b, const struct bl_name_list *list,
+                             struct bl_error *e)
+{
+    const char *name = b->names.data;
+    int code = l->remote && b->count ? bl_remote_files_lookup(l->remote, &b->names, e) : BL_OK;
+    for (int i = 0; i < b->count && !code; i++, name += strlen(name) + 1) {
+        bool is_far = list->is_far || bl_far_is(name);
+        l->line = b->line[i];
+        code = is_far ? listing_add_plain_url(l, name, e) : listing_add_path(l, name, false, e);
+        if (code && is_far && code != BL_ECANCEL)
+            bl_error_prefix(e, "%s:%d", list->shown, l->line);
+    }
+    l->line = 0;
     return code;
 }
 
-/* Adds the names of "@list"; list: "-" for standard input. BL_EFAIL: the file is no list. */
+/* Adds the names of "@list"; path: "-" for standard input. BL_EFAIL: the file is no list. */
 static int listing_add_list(struct listing *l, const char *path, struct bl_error *e)
 {
     struct bl_name_list list;
     struct bl_remote_object object;
+    struct bl_error fault = {0};
     struct stat status;
-    bool there = true;
-    char *name;
+    bool there = true, end = false;
+    if (bl_far_is(path) && !l->remote)
+        return bl_error_set(e, BL_EUSAGE, "%s is a URL, and here lists are local files", path);
     if (bl_far_is(path))
         BL_TRY(bl_remote_files_find(l->remote, path, &object, e));
-    else if (bl_path_is_url(path) && !l->remote)
-        return bl_error_set(e, BL_EUSAGE, "%s is a URL, and here lists are local files", path);
     else if (strcmp(path, "-") != 0)
         BL_TRY(bl_walk_stat(&l->walk, path, &status, &there, e));
     if (!there)
         return bl_error_errno(e, BL_EUSAGE, "cannot open the list %s", path);
     BL_TRY(bl_name_list_open(&list, l->walk.base, path, e));
-    int code;
-    while (!(code = bl_name_list_next(&list, &name, &l->line, e)) && name) {
-        code = listing_add_line(l, &list, name, e);
-        if (code)
-            break;
+    struct batch *batch = calloc(1, sizeof *batch);
+    int code = batch ? BL_OK : bl_error_memory(e);
+    /* What is wrong with an earlier line is said first. */
+    for (int broken = 0; !code && !broken && !end;) {
+        broken = batch_read(batch, &list, &end, &fault);
+        code = listing_add_batch(l, batch, &list, e);
+        if (!code && broken)
+            code = bl_error_pass(e, broken, &fault);
     }
-    l->line = 0;
+    if (batch)
+        bl_buffer_free(&batch->names);
+    free(batch);
     bl_name_list_close(&list);
     return code;
 }

@@ -14,9 +14,6 @@
 #include "remote/url.h"
 #include "scan/globs.h"
 
-#define EXPECT_MIN 4     /* names of one folder that are worth a list */
-#define EXPECT_MORE 4    /* objects of a list for each name, */
-#define EXPECT_BASE 1000 /* and these, after which the list ends: the folder has too many others */
 #define SPECIAL "*?[\\"
 
 /* --- patterns ----------------------------------------------------------------------------------------------------- */
@@ -219,66 +216,6 @@ int bl_urls_add_matches(const struct bl_walk *walk, struct bl_remote_files *remo
     free(below.folder);
     bl_url_glob_free(&glob);
     return code;
-}
-
-/* --- names that are known ----------------------------------------------------------------------------------------- */
-
-/* A list that ends when it has too many objects. */
-struct expected {
-    int64_t left;
-};
-
-static int expected_take(void *context, const struct bl_remote_object *object, struct bl_error *e)
-{
-    struct expected *expected = context;
-    (void)object;
-    return expected->left-- > 0 ? BL_OK : bl_error_set(e, BL_EUSAGE, "too many objects");
-}
-
-/* Whether the name is one of an object whose folder can be listed. */
-static bool name_is_listable(const char *name)
-{
-    size_t size = strlen(name);
-    return bl_url_is(name) && strncasecmp(name, "http", 4) != 0 && name[bl_url_glob_fixed(name)] == '\0' &&
-           name[size - 1] != '/';
-}
-
-/* Returns the bytes of the folder's name, with its slash. */
-static size_t name_folder(const char *name)
-{
-    return (size_t)(bl_path_name(name) - name);
-}
-
-int bl_urls_expect(struct bl_remote_files *remote, const struct bl_buffer *names, struct bl_error *e)
-{
-    for (size_t at = 0; at < names->size;) {
-        const char *first = names->data + at, *name = first;
-        size_t folder = name_folder(first), common = strlen(first);
-        int64_t count = 0;
-        while (at < names->size && name_is_listable(name) && name_folder(name) == folder &&
-               memcmp(name, first, folder) == 0) {
-            size_t same = 0;
-            while (same < common && name[same] == first[same])
-                same++;
-            common = same;
-            count++;
-            at += strlen(name) + 1;
-            name = names->data + at;
-        }
-        if (!count)
-            at += strlen(first) + 1;
-        if (count < EXPECT_MIN)
-            continue;
-        struct expected expected = {count * EXPECT_MORE + EXPECT_BASE};
-        struct bl_error fault = {0};
-        char *prefix = strndup(first, common);
-        int code =
-            prefix ? bl_remote_files_list(remote, prefix, expected_take, &expected, &fault) : bl_error_memory(&fault);
-        free(prefix);
-        if (code == BL_ECANCEL)
-            return bl_error_pass(e, code, &fault);
-    }
-    return BL_OK;
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */

@@ -42,11 +42,6 @@ int bl_urls_add_below(const struct bl_walk *walk, struct bl_remote_files *remote
 int bl_urls_add_matches(const struct bl_walk *walk, struct bl_remote_files *remote, const char *pattern,
                         bl_url_take *take, void *context, struct bl_error *e);
 
-/* Asks for objects together that will be looked for one by one: where several names of one folder follow each other,
- * what they begin with is listed. names: each with a NUL after it; patterns, folders and files of web servers among
- * them are left out. BL_ECANCEL; other failures are those of the objects themselves, later. */
-int bl_urls_expect(struct bl_remote_files *remote, const struct bl_buffer *names, struct bl_error *e);
-
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* Appends the URL that a name in the list with this URL means: a URL, or a name in the folder of the list. BL_EUSAGE:

@@ -292,6 +292,26 @@ class Lists(Packed):
                     self.assertIn(words, said)
                     self.assertEqual(said.count("\n"), 1, said)
 
+    def test_many(self):
+        """Thousands of names cost few requests in a store; those of a web server are asked for at the same time."""
+        names = [f"w/{i:04d}.jsonl" for i in range(1500)]
+        for name in names:
+            self.store.put("bucket", f"v/{name}", lines(1, 1))
+        for name in names[:100]:
+            self.store.put_file(f"v/{name}", lines(1, 1))
+        self.put("".join(f"{name}\n" for name in names).encode())
+        self.assertEqual(len(self.scan("@s3://bucket/v/list.txt")), 1500)
+        self.assertEqual([r.path for r in self.store.requests if r.method == "HEAD"], ["/bucket/v/list.txt"])
+        self.put("".join(f"{name}\n" for name in names[:100]).encode())
+        self.store.requests.clear()
+        self.store.latency = 0.01
+        self.assertEqual(len(self.scan(f"@{self.store.url}/web/v/list.txt")), 100)
+        heads = [r for r in self.store.requests if r.method == "HEAD"]
+        self.assertEqual(len(heads), 101)
+        self.assertGreater(len({r.connection for r in heads}), 4)
+        self.put(b"".join(b"w/%04d.jsonl\n" % i for i in range(1490, 1510)))
+        self.assertIn("s3://bucket/v/list.txt:11: s3://bucket/v/w/1500.jsonl: there is no such object", self.scan("@s3://bucket/v/list.txt", status=2))
+
     @each([
         ("absolute", "/etc/passwd", "/etc/passwd: an absolute path: a list from afar has URLs, and names in its own folder"),
         ("above", "../secret.jsonl", "../secret.jsonl: a path with .."), ("within", "a/../../secret.jsonl", "a path with .."),
