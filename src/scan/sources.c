@@ -344,7 +344,8 @@ static int listing_add_url_braces(struct listing *l, const char *url, struct bl_
 
 /* --- lists ------------------------------------------------------------------------------------------------------ */
 
-#define BATCH 10000 /* names that are looked for together */
+#define BATCH 10000                    /* names that are looked for together, */
+#define BATCH_BYTES ((size_t)16 << 20) /* in so many bytes, or one more name */
 
 /* Names of a list that are added together. */
 struct batch {
@@ -360,7 +361,7 @@ static int batch_read(struct batch *b, struct bl_name_list *list, bool *end, str
     bl_buffer_clear(&b->names);
     b->count = 0;
     *end = false;
-    while (b->count < BATCH) {
+    while (b->count < BATCH && b->names.size < BATCH_BYTES) {
         BL_TRY(bl_name_list_next(list, &name, &b->line[b->count], e));
         *end = !name;
         if (!name)

@@ -6,6 +6,7 @@
 #include "remote/key_sources.h"
 #include "remote/listing.h"
 #include "remote/url.h"
+#include "scan/urls.h"
 
 /* An object has a key, which is a text, and a size. */
 static int check_object(void *context, const struct bl_listed *object, struct bl_error *e)
@@ -50,6 +51,42 @@ static int check_keys(const char *text, size_t size, struct bl_error *e)
     return code;
 }
 
+/* A line of a list from afar: a URL, or a name in the folder of the list. */
+static int check_line(const char *text, struct bl_error *e)
+{
+    static const char *const lists[] = {"s3://bucket/folder/list", "https://host/folder/list?a/b"};
+    for (size_t i = 0; i < 2; i++) {
+        struct bl_buffer url = {0};
+        const char *end = strrchr(lists[i], '?');
+        size_t folder = (size_t)(end ? end - lists[i] : (ptrdiff_t)strlen(lists[i])) - 4;
+        int code = bl_url_resolve(&url, lists[i], text, e);
+        bool is_own = !code && url.size >= folder && memcmp(url.data, lists[i], folder) == 0;
+        never(!code && !is_own && strcmp(url.data, text) != 0);
+        never(is_own && strcmp(url.data, text) != 0 && strstr(url.data, "/../"));
+        bl_buffer_free(&url);
+        if (code)
+            return code;
+    }
+    return BL_OK;
+}
+
+/* A pattern, a line end, and a name. */
+static int check_pattern(char *text, struct bl_error *e)
+{
+    struct bl_url_glob glob = {0};
+    char *name = strchr(text, '\n');
+    size_t size;
+    if (!name)
+        return BL_OK;
+    *name++ = '\0';
+    int code = bl_url_glob_open(&glob, text, e);
+    if (!code)
+        code = bl_url_glob_match(&glob, name, &size, e);
+    never(!code && (size > strlen(name) || (size && name[size] && name[size] != '/')));
+    bl_url_glob_free(&glob);
+    return code;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bl_error e = {0};
@@ -75,6 +112,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 4:
         code = check_keys(text, size - 1, &e);
+        break;
+    case 5:
+        code = check_line(text, &e);
+        break;
+    case 6:
+        code = check_pattern(text, &e);
         break;
     default:
         check_url(text);
