@@ -487,19 +487,20 @@ class Lent(Stored):
 
     def test_renewed(self):
         """Keys are renewed before they end, used on while a renewal fails, and renewed when the store says that they have ended."""
-        self.store.roles[self.ROLE] = {"by": {"AKBASE"}, "keys": ["AKTOKEN"], "seconds": 3}
+        self.store.roles[self.ROLE] = {"by": {"AKBASE"}, "keys": ["AKTOKEN"], "seconds": 2}
         self.config(f"[default]\nrole_arn = {self.ROLE}\nsource_profile = base\n[profile base]\naws_access_key_id = AKBASE\n"
                     "aws_secret_access_key = base/secret\n")
         self.good("seconds", "s3://bucket/a", 1.6)
-        self.assertEqual(len(self.store.forms), 2)
+        self.assertGreaterEqual(len(self.store.forms), 2)
+        self.store.forms.clear()
         self.store.roles[self.ROLE]["seconds"] = 3600
         self.good("seconds", "s3://bucket/a", 1.6)
-        self.assertEqual(len(self.store.forms), 3)
+        self.assertEqual(len(self.store.forms), 1)
         self.store.forms.clear()
-        self.store.roles[self.ROLE]["seconds"] = 4
+        self.store.roles[self.ROLE]["seconds"] = 6
         timer = threading.Timer(0.4, lambda: self.store.roles[self.ROLE]["by"].clear())
         timer.start()
-        self.good("seconds", "s3://bucket/a", 2.6)
+        self.good("seconds", "s3://bucket/a", 3.2)
         timer.join()
         self.assertEqual(len(self.store.forms), 2)
         self.store.forms.clear()
@@ -992,6 +993,20 @@ class Moto(Stored):
             self.assertEqual(self.good("cat", url).out, data)
             self.assertEqual(self.good("read", url, 100, 700).out, data[100:800])
         self.assertEqual(len(self.good("list", "s3://bucket/many/").out.splitlines()), 1100)
+
+    @each(["role", "web"])
+    def test_role(self, name):
+        """Another's service of tokens gives keys for another's store."""
+        self.client.put_object(Bucket="bucket", Key="role", Body=DATA)
+        os.mkdir(f"{self.home.name}/.aws")
+        with open(f"{self.home.name}/token", "w", encoding="utf-8") as file:
+            file.write("web.identity-token")
+        with open(f"{self.home.name}/.aws/config", "w", encoding="utf-8") as file:
+            file.write("[profile role]\nrole_arn = arn:aws:iam::123456789012:role/r\nsource_profile = base\n[profile base]\naws_access_key_id = AKTEST\n"
+                       "aws_secret_access_key = se/cret+KEY=\n[profile web]\nrole_arn = arn:aws:iam::123456789012:role/r\n"
+                       f"web_identity_token_file = {self.home.name}/token\n")
+        found = self.good("cat", "s3://bucket/role", AWS_PROFILE=name, AWS_REGION="us-east-1", AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
+        self.assertEqual(found.out, DATA)
 
     def test_refused(self):
         self.fails(2, "there is no such bucket", "list", "s3://none/x")

@@ -214,6 +214,13 @@ class Patterns(Packed):
         self.assertLessEqual(len(self.store.requests), 2 + 5 + 5)
         self.assertIn("s3://bucket/w/1200.jsonl: there is no such object", self.bload("scan", "s3://bucket/w/{1190..1200}.jsonl", *TEXT, status=2))
 
+    def test_hub(self):
+        """Of a dataset on the Hub."""
+        self.store.put_dataset("owner/name", {f"v/{name}": lines(2, i) for i, name in enumerate(self.TREE)})
+        self.bload("scan", "hf://datasets/owner/name@main/v/**/{t,f}*.jsonl", *TEXT, "-o", "t.tsv")
+        self.assertEqual(sorted({path.split("/v/")[1].split("#")[0] for path in self.table("t.tsv")[1]}),
+                         ["a/deep/er/four.jsonl", "a/deep/three.jsonl", "a/two.jsonl", "b/first.jsonl"])
+
     def test_refused(self):
         for url, words in (("s3://buck*/x", "not in its name"), ("s3://*", "not in its name"), ("s3://bucket/w/*", "s3://bucket/w/: there are no objects"),
                            ("s3://bucket/v/*.md", "s3://bucket/v/*.md matches no object"), ("s3://none/v/**/*.jsonl", "there is no such bucket")):
@@ -355,6 +362,13 @@ class Lists(Packed):
         self.put(b"a/one.jsonl\nthree.jsonl\n")
         for base in self.bases():
             self.assertEqual(self.scan(f"{base}list.txt"), [f"{base}list.txt"])
+
+    def test_configuration(self):
+        """A YAML file elsewhere names a list; its lines count from the list, and not from the file."""
+        self.put(b"three.jsonl\n")
+        self.write("elsewhere/run.yaml", b"sources: ['@s3://bucket/v/list.txt']\ntokenizer: bytes\n")
+        self.bload("scan", "-c", "elsewhere/run.yaml", "-o", "t.tsv")
+        self.assertEqual({path.split("#")[0] for path in self.table("t.tsv")[1]}, {"s3://bucket/v/three.jsonl"})
 
     def test_twice(self):
         """A name that is there twice is named with its lines."""
