@@ -138,14 +138,14 @@ check-ddp: all
 check-trainers: all
 	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)trainers tests/trainers/run
 
-# Datasets read from servers that fail: moto's S3 and one of our own. The quick part has fewer kills.
+# Datasets and sources read from servers that fail: of our own, moto's S3, SeaweedFS and nginx. The quick part has fewer kills.
 .PHONY: check-remote check-remote-quick
 check-remote: all $(OUT)/tests/remote_probe
-	@scripts/deps.sh torch || true
+	@scripts/deps.sh torch remote || true
 	@$(SUITE) $(PREFIXED)remote tests/remote/run
 
 check-remote-quick: all $(OUT)/tests/remote_probe
-	@scripts/deps.sh torch || true
+	@scripts/deps.sh torch remote || true
 	@QUICK=1 $(SUITE) $(PREFIXED)remote-quick tests/remote/run
 
 # A cluster of three Slurm nodes on this machine; its packages as those of check-torch.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [deb] [install] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [remote] [deb] [install] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -133,6 +133,11 @@ needs_slurm() {
     need munge test -x /usr/sbin/munged
 }
 
+# What `make check-remote` starts beside servers that come from PyPI.
+needs_remote() {
+    need nginx-light test -x /usr/sbin/nginx
+}
+
 installed() {
     dpkg-query -W -f '${Status}' "$1" | grep -q 'ok installed'
 }
@@ -183,11 +188,12 @@ for purpose in "$@"; do
     torch) needs_torch ;;
     bench) needs_bench ;;
     slurm) needs_slurm ;;
+    remote) needs_remote ;;
     deb) needs_deb ;;
     install) needs_install ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, deb, install, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, remote, deb, install, ci)" >&2
         exit 2
         ;;
     esac

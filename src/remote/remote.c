@@ -129,9 +129,11 @@ static int stat_by_get(struct bl_fetch *f, struct bl_error *e)
     struct bl_error fault = {0};
     int code = bl_fetch_run(f, &fault);
     const struct bl_answer *a = &f->answer;
-    /* A server without ranges tells the size, too, and so does one whose object is empty. */
+    /* A server without ranges tells the size, too, and so does one whose object is empty. One that changes files while
+     * it sends them knows no size: the caller says so. */
     bool is_known = a->total >= 0 && (a->status == 206 || a->status == 200 || a->status == 416);
-    return is_known ? BL_OK : bl_error_pass(e, code, &fault);
+    bool is_unknown = a->total < 0 && a->status == 200 && a->outcome == BL_REFUSED;
+    return is_known || is_unknown ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
 int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_object *object, struct bl_error *e)
