@@ -1,0 +1,348 @@
+"""Run the tasks of bload pack or bload scan on a cluster that is there already: Ray, Dask, Spark, Slurm, Kubernetes, or this machine.
+
+    python -m bload.launch ray -n 16 -- pack -c dataset.yaml -o /shared/dataset
+
+Every `bload pack --task i/16` is a task of the engine, which shows its name and its log. Failed tasks are run again, at last `bload finish`
+completes the dataset. Sources and output are on disks that all workers and this machine see under the same paths, and the workers have the
+same build of the tool; each task checks that first. Kubernetes: the manifest of the Jobs is printed. Slurm: `bload slurm` submits its chain
+of jobs, and this command waits for it.
+
+Exit status: 0 done; 1 failed, the same command resumes; 2 wrong usage; 3 done, but inputs were skipped, and named.
+"""
+from __future__ import annotations
+
+import argparse
+import ast
+import concurrent.futures
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from . import __main__ as installed
+from ._core.command_line import Parser
+from ._core.errors import DependencyError, Error, OptionError
+from ._core.launch_engines import ENGINES, Engine, connect
+from ._core.launch_task import UNUSABLE, identity
+
+COMMANDS = "pack", "scan"
+NOT_FOR_TASKS = "--task", "--help", "-h", "--dry-run", "--print-config", "--repair", "-"
+STATUS_SECONDS = 30     # between two lines of progress
+STOP_SECONDS = 15       # that tasks may take to end after an interruption
+
+
+class Interrupted(Exception):
+    """A signal ended the command."""
+
+
+def say(text: str) -> None:
+    """Write a line to standard error."""
+    print(f"bload.launch: {text}", file=sys.stderr, flush=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line in front of `--`."""
+    made = Parser(prog="python -m bload.launch", usage="python -m bload.launch ENGINE -n N [options] -- pack OPTION... SOURCE...",
+                  formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__, allow_abbrev=False)
+    add = made.add_argument
+    add("engine", choices=sorted([*ENGINES, "kubernetes", "slurm"]), metavar="ENGINE", help="ray, dask, spark, slurm, kubernetes or local")
+    add("-n", "--tasks", type=positive, required=True, metavar="N", help="number of tasks; several times as many shards balance them")
+    add("--retries", type=positive, default=2, metavar="N", help="how often a failed task is run again [2]")
+    add("--cpus", type=positive, default=1, metavar="N", help="processors of a task, which are requested where the engine counts them; "
+        "the tool gets as many threads [1]")
+    add("--memory", type=size, metavar="BYTES", help="memory of a task, as 8G, which is requested where the engine counts it; the tool uses "
+        "at most nine tenths")
+    add("-q", "--quiet", action="store_true", help="only faults")
+    group = made.add_argument_group("ray, dask, spark")
+    group.add_argument("--address", metavar="ADDRESS", help="the cluster: HOST:PORT or ray://HOST:PORT [RAY_ADDRESS, or the cluster of this "
+                       "machine]; tcp://HOST:PORT or a scheduler's JSON file [DASK_SCHEDULER_ADDRESS]; spark://HOST:PORT, yarn [spark.master "
+                       "of the configuration]")
+    group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="Spark: a property of the application; repeat it")
+    group = made.add_argument_group("slurm")
+    group.add_argument("--sbatch", action="append", default=[], metavar="OPTION", help="an option of sbatch, as --sbatch=--time=1:00:00; repeat it")
+    group = made.add_argument_group("kubernetes")
+    group.add_argument("--image", metavar="IMAGE", help="an image that has the tool")
+    group.add_argument("--claim", metavar="NAME", help="the PersistentVolumeClaim with sources and output (ReadWriteMany)")
+    group.add_argument("--mount", metavar="DIR", default="/corpus", help="where it is mounted, and the working directory [/corpus]")
+    group.add_argument("--name", default="bload", help="how the names of the Jobs begin [bload]")
+    group = made.add_argument_group("local")
+    group.add_argument("--at-once", type=positive, metavar="N", help="tasks that run at the same time [as many as processors allow]")
+    return made
+
+
+def positive(text: str) -> int:
+    """Parse a number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a number from 1: {text}")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """Parse a number of bytes, with K, M, G or T for powers of 1024."""
+    unit = "KMGT".find(text[-1:].upper()) + 1 if text[-1:] else 0
+    return positive(text[:-1] if unit else text) << (10 * unit)
+
+
+def tool() -> str:
+    """Return the absolute path of the tool; raise DependencyError if it is not installed."""
+    found = os.environ.get("BLOAD") or installed.tool()
+    if found is None:
+        raise DependencyError("the tool bload is neither in the package nor on the PATH: pip install bload, or make install")
+    return os.path.abspath(found)
+
+
+def split(arguments: Sequence[str]) -> Tuple[List[str], List[str]]:
+    """Return the words in front of `--` and behind it."""
+    if "--" not in arguments:
+        return list(arguments), []
+    at = list(arguments).index("--")
+    return list(arguments[:at]), list(arguments[at + 1:])
+
+
+def output_of(program: str, words: List[str]) -> str:
+    """Return the output directory that the command names, as the tool reads its options; raise OptionError with the tool's message."""
+    done = subprocess.run([program, "pack", *words, "--print-config"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OptionError(message_of(done.stderr.splitlines()))
+    for line in done.stdout.splitlines():
+        if line.startswith("output: "):
+            output = str(ast.literal_eval(line[8:]))
+            if "://" in output:
+                raise OptionError("tasks of an engine write to a disk that they share: the output cannot be a URL", output)
+            return output
+    raise OptionError("the output directory is missing: give -o DIR behind --")
+
+
+def message_of(lines: List[str]) -> str:
+    """Return the last message of the tool, without its prefix."""
+    found = [line for line in lines if line.strip()]
+    return found[-1].replace("bload: ", "", 1) if found else "it wrote nothing"
+
+
+def check(words: List[str]) -> None:
+    """Raise OptionError if these words are no command that tasks can run."""
+    if not words:
+        raise OptionError("the command is missing: give it behind --, as in python -m bload.launch local -n 4 -- pack -c dataset.yaml -o out")
+    if words[0] not in COMMANDS:
+        raise OptionError(f"tasks run bload {' or bload '.join(COMMANDS)}, not {words[0]}")
+    wrong = [word for word in words[1:] if word.partition("=")[0] in NOT_FOR_TASKS]
+    if wrong:
+        reason = {"--task": "the launcher gives each task its number", "-": "tasks have no standard input"}
+        raise OptionError(f"{wrong[0]} is not for tasks of an engine" + (f": {reason[wrong[0]]}" if wrong[0] in reason else ""))
+
+
+class Probe:
+    """A small file beside the output, by which a task sees that it has the same disk as this machine. It is gone at the end."""
+
+    def __init__(self, output: str):
+        self.token = secrets.token_hex(16)
+        self.made = ""
+        output = os.path.abspath(output)
+        if os.path.isdir(output):
+            folder, name = os.path.join(output, ".bload"), "bload-"     # a name that the tool knows there
+            if not os.path.isdir(folder):
+                os.mkdir(folder)
+                self.made = folder
+        else:
+            folder, name = os.path.dirname(output), ".bload-"
+            while not os.path.isdir(folder):
+                folder = os.path.dirname(folder)
+        while True:
+            self.path = os.path.join(folder, f"{name}{secrets.token_hex(2)[:3]}-up")
+            try:
+                with open(self.path, "x", encoding="utf-8") as file:
+                    file.write(self.token)
+                return
+            except FileExistsError:
+                continue
+
+    def remove(self) -> None:
+        """Remove the file, and its folder if that was made for it and is empty."""
+        for remove, path in ((os.unlink, self.path), (os.rmdir, self.made)):
+            try:
+                remove(path)
+            except OSError:
+                pass    # gone, or in use by tasks
+
+
+class Run:
+    """The tasks of a command on an engine."""
+
+    def __init__(self, engine: Engine, job: Dict[str, Any], arguments: argparse.Namespace):
+        self.engine, self.job, self.quiet = engine, job, arguments.quiet
+        self.tasks, self.retries = arguments.tasks, arguments.retries
+        self.waiting: Dict[concurrent.futures.Future[Dict[str, Any]], int] = {}
+        self.tries: Counter[int] = Counter()
+        self.done, self.failed = 0, []  # type: int, List[int]
+
+    def submit(self, task: int) -> None:
+        """Hand a task to the engine."""
+        self.tries[task] += 1
+        self.waiting[self.engine.submit(task)] = task
+
+    def all(self) -> int:
+        """Run all tasks and return 0, 1 if some failed, or 2 if the tool refused their options."""
+        for task in range(self.tasks):
+            self.submit(task)
+        shown = time.monotonic()
+        while self.waiting:
+            for future in concurrent.futures.wait(self.waiting, 1, concurrent.futures.FIRST_COMPLETED).done:
+                status = self.ended(self.waiting.pop(future), future)
+                if status:
+                    return status
+            if not self.quiet and time.monotonic() - shown > STATUS_SECONDS:
+                shown = time.monotonic()
+                self.show()
+        if self.failed:
+            say(f"failed: task{'s' * (len(self.failed) > 1)} {', '.join(map(str, sorted(self.failed)))} of {self.tasks}; the same command resumes")
+        return 1 if self.failed else 0
+
+    def ended(self, task: int, future: concurrent.futures.Future[Dict[str, Any]]) -> int:
+        """Take the result of a task, and run it again if it failed. Returns a status that ends the run, or 0."""
+        name = f"task {task} of {self.tasks}"
+        try:
+            result = future.result()
+        except (concurrent.futures.CancelledError, Exception) as error:     # pylint: disable=broad-except
+            result = {"status": None, "host": "", "seconds": 0, "tail": [], "why": first_line(error)}
+        status, tail = result["status"], result["tail"]
+        if status in (0, 3):
+            self.done += 1
+            if not self.quiet:
+                unusable = ", some inputs are unusable" if status == 3 else ""
+                say(f"{name} is done on {result['host']} in {result['seconds']:.0f} s ({self.done} of {self.tasks}){unusable}")
+            return 0
+        if status == UNUSABLE:
+            say(tail[0])
+            return 1
+        if status == 2:
+            say(f"{name}: {message_of(tail)}")
+            return 2
+        why = result.get("why") or (f"signal {-status}" if status < 0 else f"status {status}")
+        again = self.tries[task] <= self.retries
+        last = f"run again, {self.tries[task]} of {self.retries}" if again else "not run again"
+        say(f"{name} failed{' on ' + result['host'] if result['host'] else ''} ({why}): {last}")
+        for line in tail:
+            say(f"{name}: {line}")
+        if again:
+            self.submit(task)
+        else:
+            self.failed.append(task)
+        return 0
+
+    def show(self) -> None:
+        """Show the progress of the dataset, as its files tell it."""
+        done = subprocess.run([self.job["tool"], "status", "--json", self.job["output"]], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        text = f"{self.done} of {self.tasks} tasks are done"
+        try:
+            found = json.loads(done.stdout)[self.job["command"]]
+            finished, total, left = found["finished"], found["shards" if self.job["command"] == "pack" else "parts"], found["seconds_left"]
+        except (ValueError, KeyError, TypeError):
+            finished = total = left = None      # nothing is there yet
+        if total:
+            text += f", {finished} of {total} {'shards' if self.job['command'] == 'pack' else 'parts'}"
+        if left is not None and left >= 0:
+            text += f", {left:.0f} s left"
+        say(text)
+
+    def stop(self) -> None:
+        """End all tasks, and wait for them a little."""
+        self.engine.stop()
+        concurrent.futures.wait([future for future in self.waiting if not future.cancelled()], STOP_SECONDS)
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an engine says of a lost task, as one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines and isinstance(error, Error) else ": ".join([type(error).__name__, *lines[:1]])
+
+
+def finish(job: Dict[str, Any], quiet: bool) -> int:
+    """Complete the dataset and return the exit status of bload finish."""
+    options = [word for word in ("--json", "--skipped-ok") if word in job["given"]] + ["-q"] * quiet
+    return subprocess.run([job["tool"], "finish", *options, job["output"]], stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def interrupt(number: int, _: Any) -> None:
+    """Handle a signal: the next one ends the process at once."""
+    for one in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(one, signal.SIG_DFL)
+    raise Interrupted(number)
+
+
+def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
+    """Return what the workers must know."""
+    program = tool()
+    output = output_of(program, words[1:])
+    options = ["-j", str(arguments.cpus)] + ["-q"] * arguments.quiet
+    if arguments.memory and words[0] == "pack":
+        options += ["--memory", str(arguments.memory * 9 // 10)]
+    return {"tool": program, "identity": identity(program), "command": words[0], "words": [word for word in words[1:] if word != "--json"],
+            "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output}
+
+
+def listen() -> None:
+    """Have signals end the command in order."""
+    for one in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(one, interrupt)
+
+
+def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
+    """Run the tasks on an engine, then finish; return the exit status."""
+    listen()
+    probe = Probe(job["output"])
+    job.update(probe=probe.path, token=probe.token)
+    try:
+        engine = connect(arguments.engine, job, arguments)
+        listen()        # again, because engines have handlers of their own
+        run = Run(engine, job, arguments)
+        try:
+            status = run.all()
+        except BaseException:
+            run.stop()
+            raise
+        else:
+            if status:
+                run.stop()
+        finally:
+            engine.close()
+    finally:
+        probe.remove()
+    if status or job["command"] != "pack":
+        return status
+    return finish(job, arguments.quiet)
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run a command line and return the exit status."""
+    front, words = split(sys.argv[1:] if argv is None else argv)
+    options = parser()
+    arguments = options.parse_args(front)
+    try:
+        check(words)
+        if arguments.engine == "kubernetes":
+            from ._core.launch_kubernetes import manifest
+            sys.stdout.write(manifest(arguments, words))
+            return 0
+        job = make_job(arguments, words)
+        if arguments.engine == "slurm":
+            from ._core.launch_slurm import chain
+            return chain(arguments, job, say)
+        return on_engine(arguments, job)
+    except OptionError as error:
+        say(str(error))
+        return 2
+    except (Error, OSError) as error:
+        say(str(error))
+        return 1
+    except Interrupted as error:
+        say("interrupted: all tasks have been ended, and the same command resumes")
+        return 128 + int(error.args[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
