@@ -261,9 +261,9 @@ def first_line(error: BaseException) -> str:
     return lines[0] if lines and isinstance(error, Error) else ": ".join([type(error).__name__, *lines[:1]])
 
 
-def finish(job: Dict[str, Any], quiet: bool) -> int:
+def finish(job: Dict[str, Any], is_quiet: bool) -> int:
     """Complete the dataset and return the exit status of bload finish."""
-    options = [word for word in ("--json", "--skipped-ok") if word in job["given"]] + ["-q"] * quiet
+    options = [word for word in ("--json", "--skipped-ok") if word in job["given"]] + ["-q"] * is_quiet
     return subprocess.run([job["tool"], "finish", *options, job["output"]], stdin=subprocess.DEVNULL, check=False).returncode
 
 
@@ -317,6 +317,19 @@ def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
     return finish(job, arguments.quiet)
 
 
+def on_slurm(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
+    """Have bload slurm submit its chain of jobs, and wait for it; return the exit status."""
+    from ._core.launch_slurm import Chain
+    chain = Chain(arguments, job, say)
+    listen()
+    try:
+        status = chain.run(arguments.retries)
+    except Interrupted:
+        chain.cancel()
+        raise
+    return status or finish(job, is_quiet=True)       # which repeats the recorded status
+
+
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run a command line and return the exit status."""
     front, words = split(sys.argv[1:] if argv is None else argv)
@@ -330,8 +343,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             return 0
         job = make_job(arguments, words)
         if arguments.engine == "slurm":
-            from ._core.launch_slurm import chain
-            return chain(arguments, job, say)
+            return on_slurm(arguments, job)
         return on_engine(arguments, job)
     except OptionError as error:
         say(str(error))

@@ -1,9 +1,11 @@
 """The recipes of docs/clusters.md, run as they stand: each makes the dataset that one process makes. Launchers that are not here are
 skipped; ssh is played by a script that stays, and Kubernetes by running each pod's command with its number."""
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 import clips
 import tool
@@ -99,15 +101,12 @@ class Clusters(tool.Tool):
         self.assert_same("ranks")
 
     def job(self, name):
-        """The document of bload.yaml with that name, and the command of its container, as a shell has it."""
-        (text,) = [block for language, block in blocks(self.text["Kubernetes"]) if language == "yaml"]
-        (document,) = [part for part in text.split("\n---\n") if f"  name: {name}\n" in part and "kind: Job" in part]
-        self.assertIn(f"workingDir: {IMAGE_PATH}\n", document)
-        inline = re.search(r'command: \[sh, -c, "(.*)"\]\n', document)
-        if inline:
-            return document, inline[1]
-        literal = re.search(r"- \|\n((?: {14}.*\n)+)", document)
-        return document, re.sub(r"^ {14}", "", literal[1], flags=re.M)
+        """The document with that name of the manifest that the command of the page prints, and the command of its container."""
+        (command,) = [block for language, block in blocks(self.text["Kubernetes"]) if language == "sh" and "bload.launch" in block]
+        self.run_line(command.replace("python3", sys.executable))
+        (document,) = [part for part in tool.text(os.path.join(self.at, "bload.yaml")).split("---\n") if f"  name: {name}\n" in part]
+        self.assertIn(f'workingDir: "{IMAGE_PATH}"\n', document)
+        return document, json.loads(re.search(r"command: \[sh, -c, (.*)\]\n", document)[1])
 
     def run_jobs(self, finish_status=0):
         _, plan = self.job("bload-plan")
