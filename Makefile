@@ -170,6 +170,7 @@ help:
 	@echo 'make check-ddp    real data-parallel training on packed videos (installs torch from Debian, 547 MB)'
 	@echo 'make check-remote datasets read from S3, Google and HTTP servers that fail (installs torch and nginx from Debian, s3fs, gcsfs and servers from PyPI)'
 	@echo 'make check-trainers  Transformers, Accelerate, Lightning, TRL, JAX, Grain, TensorFlow as released now (8 GB from PyPI; ten minutes)'
+	@echo 'make check-engines bload.launch on Ray, Dask, Spark and Slurm, as clusters on this machine (1 GB from PyPI, Java 17; fifteen minutes)'
 	@echo 'make check-slurm  packing on a Slurm cluster of three nodes on this machine (installs Slurm from Debian, 13 MB; root or sudo)'
 	@echo 'make check-gpu    decoding on a GPU beside the processor: values, faults, memory, speed (make gpu-kit packs it for another machine)'
 	@echo 'make check-gpu-fake  the same without a GPU, on doubles of the driver: all but speed; a minute'

@@ -154,6 +154,12 @@ check-slurm: all
 	@scripts/deps.sh slurm || true
 	@$(SUITE) $(PREFIXED)slurm tests/slurm/run
 
+# Clusters of the released engines on this machine; Spark needs Java, and Slurm its daemons.
+.PHONY: check-engines
+check-engines: all
+	@scripts/deps.sh slurm engines || true
+	@SUITE_TIMEOUT=3600 $(SUITE) $(PREFIXED)engines tests/engines/run
+
 # What needs a GPU: one call of a few minutes. gpu-kit packs it for a machine that has a GPU and nothing of ours.
 .PHONY: check-gpu gpu-clips gpu-kit
 gpu-clips:

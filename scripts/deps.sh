@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [remote] [deb] [install] [ci]
+# Installs what is missing for the named purposes, and nothing else: deps.sh build [check] [demo] [torch] [bench] [slurm] [remote] [engines] [deb] [install] [ci]
 #
 # Each need is a question that pkg-config or the shell can answer, and the Debian package to install when the answer is no. Without
 # a "no" nothing is run. Root installs directly, others through sudo; the command is printed first. Where neither is possible, or
@@ -138,6 +138,13 @@ needs_remote() {
     need nginx-light test -x /usr/sbin/nginx
 }
 
+# What `make check-engines` uses beside that: Spark runs on Java.
+needs_engines() {
+    need openjdk-17-jre-headless has java
+    need python3-venv can_make_venv
+    need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
+}
+
 installed() {
     dpkg-query -W -f '${Status}' "$1" | grep -q 'ok installed'
 }
@@ -189,11 +196,12 @@ for purpose in "$@"; do
     bench) needs_bench ;;
     slurm) needs_slurm ;;
     remote) needs_remote ;;
+    engines) needs_engines ;;
     deb) needs_deb ;;
     install) needs_install ;;
     ci) needs_ci ;;
     *)
-        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, remote, deb, install, ci)" >&2
+        echo "deps.sh: no such purpose: $purpose (build, check, demo, torch, bench, slurm, remote, engines, deb, install, ci)" >&2
         exit 2
         ;;
     esac

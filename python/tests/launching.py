@@ -9,11 +9,17 @@ import time
 import numpy as np
 import tool
 
-# A tool whose task 1 waits, the first time, so that a test can do something to it. The file gets its process and its parent's.
+# A tool some of whose tasks wait, the first time, so that a test can do something to them. A file gets the process and its parent's.
 SLOW = """#!/bin/sh
-case " $* " in
-*" --task 1/"*) if mkdir '{place}/begun' 2>/dev/null; then echo $$ $PPID >'{place}/pids.part'; mv '{place}/pids.part' '{place}/pids'; exec sleep 300; fi ;;
-esac
+for task in {slow}; do
+    case " $* " in *" --task $task/"*)
+        if mkdir '{place}/begun'$task 2>/dev/null; then
+            echo $$ $PPID >'{place}/part'$task
+            mv '{place}/part'$task '{place}/pids'$task
+            exec sleep 300
+        fi ;;
+    esac
+done
 exec '{tool}' "$@"
 """
 # One whose tasks fail.
@@ -51,10 +57,10 @@ class Launching(tool.Tool):
         os.makedirs(path, exist_ok=True)
         return path
 
-    def script(self, text):
+    def script(self, text, slow=(1,)):
         """A tool of this text."""
         path = os.path.join(self.place(), "bload")
-        tool.write(path, text.format(place=self.place(), tool=os.path.abspath(tool.BLOAD)))
+        tool.write(path, text.format(place=self.place(), slow=" ".join(map(str, slow)), tool=os.path.abspath(tool.BLOAD)))
         os.chmod(path, 0o755)
         return path
 
@@ -85,12 +91,12 @@ class Launching(tool.Tool):
         self.assertSameTree(self.path("alone"), self.path(name))
         self.assertEqual([one for one in os.listdir(self.directory) if one.startswith(".")], [])
 
-    def pids(self):
-        """Waits until task 1 waits, and gives the processes: the tool's, and its parent's."""
-        path = os.path.join(self.place(), "pids")
+    def pids(self, task=1):
+        """Waits until the task waits, and gives the processes: the tool's, and its parent's."""
+        path = os.path.join(self.place(), f"pids{task}")
         limit = time.monotonic() + 120
         while not os.path.exists(path):
-            self.assertLess(time.monotonic(), limit, "task 1 does not begin")
+            self.assertLess(time.monotonic(), limit, f"task {task} does not begin")
             time.sleep(0.05)
         return tuple(map(int, tool.text(path).split()))
 
@@ -114,6 +120,13 @@ class Laws(Launching):
         messages = self.end(process, 0)
         self.assertRegex(messages, rf"bload\.launch: task 1 of {TASKS} failed on \S+ \(signal 9\): run again, 1 of 2\n")
         self.assert_alone("killed")
+
+    def test_three_of_eight_killed(self):
+        process = self.begin(*PACK, "-o", "three", program=self.script(SLOW, slow=(0, 3, 7)), tasks=8)
+        for task in 0, 3, 7:
+            os.kill(self.pids(task)[0], signal.SIGKILL)
+        self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
+        self.assert_alone("three")
 
     def test_task_fails(self):
         """It is run again, as often as is allowed; the others end, and the last lines are shown with its number."""

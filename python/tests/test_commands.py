@@ -16,7 +16,8 @@ from harness import each
 
 PACKAGE = os.path.join(tool.ROOT, "python/bload")
 # name: arguments of a command that fails
-FAILING = {"arrays": ("nowhere.pt", "-o", "out"), "chat": ("--model", "nowhere", "nothing.jsonl"), "lerobot": ("nowhere", "-o", "out"),
+FAILING = {"arrays": ("nowhere.pt", "-o", "out"), "launch": ("local", "-n", "2", "--", "pack", "nowhere", "-T", "9", "-o", "out"),
+           "chat": ("--model", "nowhere", "nothing.jsonl"), "lerobot": ("nowhere", "-o", "out"),
            "parquet": ("nowhere.parquet",),
            "multimodal": ("--processor", "nowhere", "nothing.jsonl", "-o", "out", "-T", "9")}
 

@@ -3,10 +3,17 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
+import time
 import unittest
 
 import clusters
-from launching import PACK, SLOW, TASKS, Laws
+import kubernetes_validate
+import tool
+import yaml
+from harness import each
+from launching import PACK, SLOW, Launching, Laws
 
 
 class OnCluster(Laws):
@@ -34,10 +41,10 @@ class OnCluster(Laws):
     def test_worker_killed(self):
         """The worker takes the tool with it, and the task is run again elsewhere."""
         process = self.begin(*PACK, "-o", "lost", program=self.script(SLOW))
-        tool, worker = self.pids()
+        child, worker = self.pids()
         os.kill(worker, signal.SIGKILL)
         self.end(process, 0)
-        self.assert_ends(tool)
+        self.assert_ends(child)
         self.assert_alone("lost")
 
 
@@ -47,6 +54,21 @@ class Ray(OnCluster):
 
 class Dask(OnCluster):
     start = staticmethod(clusters.dask)
+
+    def test_own_disk(self):
+        """The workers have a disk of their own where the output is to be."""
+        place = self.path("mounted")
+        os.mkdir(place)
+        if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no namespaces for mounts")
+        with clusters.Cluster() as cluster:
+            words = clusters.dask(cluster, "unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', place)
+            done = subprocess.run([sys.executable, "-m", "bload.launch", *words, "-n", "3", "--", *PACK, "-o", os.path.join(place, "out")],
+                                  cwd=self.directory, env={**os.environ, "BLOAD": os.path.abspath(tool.BLOAD)}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, rf"\Abload\.launch: \S+ does not see the disk of {re.escape(place)}/out: the output must be in a directory that "
+                         r"all workers share\n\Z")
+        self.assertEqual(os.listdir(place), [])
 
 
 class Spark(OnCluster):
@@ -58,9 +80,108 @@ class Spark(OnCluster):
             raise unittest.SkipTest("no java")
         super().setUpClass()
 
+    def begin(self, *words, **more):
+        os.environ["JDK_JAVA_OPTIONS"] = clusters.JAVA
+        return super().begin(*words, **more)
+
     def messages(self, text):
         """Spark's own warnings are left out."""
         return "".join(re.findall(r"^bload.*\n", text, re.M))
 
 
-del OnCluster, Laws
+class Slurm(Launching):
+    """The chain of bload slurm on a cluster of three nodes, that of tests/slurm."""
+    long = True
+
+    @classmethod
+    def setUpClass(cls):
+        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
+        missing = [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if not shutil.which(name, path=path)]
+        if missing or os.getuid() or not os.path.ismount("/sys/fs/cgroup"):
+            raise unittest.SkipTest(f"no {missing[0]}" if missing else "not root, or nothing is mounted on /sys/fs/cgroup")
+        super().setUpClass()
+        cls.engine = ("slurm",)
+        tool.write(os.path.join(cls.directory, "dataset.yaml"), "sources: [arrays]\nT: 64\nshard-size: 1K\n")
+        cls.cluster = subprocess.Popen([os.path.join(tool.ROOT, "tests/slurm/cluster"), "sh", "-c", "echo $SLURM_CONF; exec cat"],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cls.directory)
+        os.environ["SLURM_CONF"] = cls.cluster.stdout.readline().strip()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.communicate()
+        super().tearDownClass()
+
+    @staticmethod
+    def queue():
+        asked = subprocess.run(["squeue", "-h", "-r", "-o", "%F"], capture_output=True, text=True, check=True)
+        return sorted(set(asked.stdout.split()), key=int)
+
+    def queued(self, count, but=()):
+        """Waits until so many jobs are in the queue, others than those, and gives them."""
+        limit = time.monotonic() + 60
+        while True:
+            jobs = [job for job in self.queue() if job not in but]
+            if len(jobs) == count:
+                return jobs
+            self.assertLess(time.monotonic(), limit, jobs)
+            time.sleep(0.2)
+
+    def assert_alone(self, name):
+        self.assertSameTree(self.path("alone"), self.path(name))
+
+    def test_same_bytes(self):
+        messages = self.launch("pack", "-c", "dataset.yaml", "-o", "plain")
+        self.assertIn("bload.launch: pack        5 tasks: 5 to submit\n", messages)
+        self.assert_alone("plain")
+        self.assertEqual(self.launch("pack", "-c", "dataset.yaml", "-o", "plain").splitlines()[-1],
+                         "bload.launch: plain is complete and verified: nothing to submit")
+
+    def test_cancelled_jobs_are_submitted_again(self):
+        process = self.begin("pack", "-c", "dataset.yaml", "-o", "again", options=["--sbatch=--hold"])
+        first = self.queued(5)
+        subprocess.run(["scancel", *first], check=True)
+        subprocess.run(["scontrol", "release", ",".join(self.queued(5, but=first))], check=True)
+        messages = self.end(process, 0)
+        self.assertIn("bload.launch: jobs failed: what is missing is submitted again, 1 of 2\n", messages)
+        self.assert_alone("again")
+
+    def test_interrupted(self):
+        process = self.begin("pack", "-c", "dataset.yaml", "-o", "stopped", options=["--sbatch=--hold"])
+        self.queued(5)
+        process.send_signal(signal.SIGINT)
+        self.assertRegex(self.end(process, 128 + signal.SIGINT), r"bload\.launch: interrupted: [^\n]*\n\Z")
+        self.queued(0)
+
+    def test_wrong_usage(self):
+        messages = self.launch(*PACK, "-o", "x", status=2)
+        self.assertRegex(messages, r"\Abload\.launch: Slurm's jobs scan, plan and pack by a file: [^\n]*\n\Z")
+        tool.write(self.path("wrong.yaml"), "sources: [nowhere]\nT: 64\n")
+        messages = self.launch("pack", "-c", "wrong.yaml", "-o", "x", status=2)
+        self.assertRegex(messages, r"\Abload\.launch: slurm: [^\n]*nowhere[^\n]*\n\Z")
+
+
+MANIFESTS = [
+    ("planned", (), ("pack", "-c", "dataset.yaml", "-o", "out"), ["plan", "pack", "finish"]),
+    ("options", ("--memory", "8G", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["pack", "finish"]),
+]
+
+
+class Kubernetes(Launching):
+    engine = "kubernetes", "--image", "registry/bload:0.2", "--claim", "corpus"
+
+    @each(MANIFESTS)
+    def test_schema(self, _, options, words, names):
+        """The API server of each release with what the Jobs use takes them; strictly: nothing is there that the schema does not name."""
+        done = subprocess.run([sys.executable, "-m", "bload.launch", *self.engine, "-n", "7", *options, "--", *words], capture_output=True,
+                              text=True, check=True)
+        documents = list(yaml.safe_load_all(done.stdout))
+        self.assertEqual([one["metadata"]["name"] for one in documents], ["bload-" + name for name in names])
+        for document in documents:
+            for version in "1.29", "1.33", "1.37":
+                kubernetes_validate.validate(document, version, strict=True)
+        document["spec"]["backofLimit"] = 3
+        with self.assertRaises(kubernetes_validate.ValidationError):
+            kubernetes_validate.validate(document, "1.37", strict=True)
+
+
+del OnCluster, Laws, Launching

@@ -17,7 +17,8 @@ SECTION = re.compile(r"([A-Z][A-Za-z ]+)\n-{3,}$", re.M)
 HEAD = """# The Python package
 
 Made of the docstrings by `UPDATE=1 tests/readers/run -k api`; a test compares it. [python.md](python.md) explains the package by examples.
-`python3 -m bload.parquet`, `bload.arrays`, `bload.lerobot`, `bload.chat` and `bload.multimodal` are commands; `--help` describes them.
+`python3 -m bload.parquet`, `bload.arrays`, `bload.lerobot`, `bload.chat`, `bload.multimodal` and `bload.launch` are commands; `--help` describes
+them.
 """
 
 

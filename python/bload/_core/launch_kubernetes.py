@@ -41,7 +41,7 @@ TASKS = """  suspend: {suspend}
       - action: FailJob # running a wrong command again does not help
         onExitCodes: {{containerName: bload, operator: In, values: [2]}}
       - action: Ignore # the task did not fail if its node was drained
-        onPodConditions: [{{type: DisruptionTarget}}]
+        onPodConditions: [{{type: DisruptionTarget, status: "True"}}]
 """
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")   # with an ending it is the name of a pod, of 63 characters
 
