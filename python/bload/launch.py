@@ -16,6 +16,7 @@ import ast
 import concurrent.futures
 import json
 import os
+import queue
 import secrets
 import signal
 import subprocess
@@ -27,7 +28,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from . import __main__ as installed
 from ._core.command_line import Parser
 from ._core.errors import DependencyError, Error, OptionError
-from ._core.launch_engines import ENGINES, Engine, connect
+from ._core.launch_engines import ENGINES, Engine, Result, connect
 from ._core.launch_task import UNUSABLE, identity
 
 COMMANDS = "pack", "scan"
@@ -52,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     add = made.add_argument
     add("engine", choices=sorted([*ENGINES, "kubernetes", "slurm"]), metavar="ENGINE", help="ray, dask, spark, slurm, kubernetes or local")
     add("-n", "--tasks", type=positive, required=True, metavar="N", help="number of tasks; several times as many shards balance them")
-    add("--retries", type=positive, default=2, metavar="N", help="how often a failed task is run again [2]")
+    add("--retries", type=natural, default=2, metavar="N", help="how often a failed task is run again [2]")
     add("--cpus", type=positive, default=1, metavar="N", help="processors of a task, which are requested where the engine counts them; "
         "the tool gets as many threads [1]")
     add("--memory", type=size, metavar="BYTES", help="memory of a task, as 8G, which is requested where the engine counts it; the tool uses "
@@ -80,6 +81,11 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"not a number from 1: {text}")
     return int(text)
+
+
+def natural(text: str) -> int:
+    """Parse a number from 0."""
+    return 0 if text == "0" else positive(text)
 
 
 def size(text: str) -> int:
@@ -176,14 +182,18 @@ class Run:
     def __init__(self, engine: Engine, job: Dict[str, Any], arguments: argparse.Namespace):
         self.engine, self.job, self.quiet = engine, job, arguments.quiet
         self.tasks, self.retries = arguments.tasks, arguments.retries
-        self.waiting: Dict[concurrent.futures.Future[Dict[str, Any]], int] = {}
+        self.waiting: Dict[concurrent.futures.Future[Result], int] = {}
+        self.over: queue.SimpleQueue[concurrent.futures.Future[Result]] = queue.SimpleQueue()     # of those, the ones that have a result
         self.tries: Counter[int] = Counter()
-        self.done, self.failed = 0, []  # type: int, List[int]
+        self.done = 0
+        self.failed: List[int] = []
 
     def submit(self, task: int) -> None:
         """Hand a task to the engine."""
         self.tries[task] += 1
-        self.waiting[self.engine.submit(task)] = task
+        future = self.engine.submit(task)
+        self.waiting[future] = task
+        future.add_done_callback(self.over.put)
 
     def all(self) -> int:
         """Run all tasks and return 0, 1 if some failed, or 2 if the tool refused their options."""
@@ -191,7 +201,11 @@ class Run:
             self.submit(task)
         shown = time.monotonic()
         while self.waiting:
-            for future in concurrent.futures.wait(self.waiting, 1, concurrent.futures.FIRST_COMPLETED).done:
+            try:
+                future = self.over.get(timeout=1)
+            except queue.Empty:
+                pass
+            else:
                 status = self.ended(self.waiting.pop(future), future)
                 if status:
                     return status
@@ -202,7 +216,7 @@ class Run:
             say(f"failed: task{'s' * (len(self.failed) > 1)} {', '.join(map(str, sorted(self.failed)))} of {self.tasks}; the same command resumes")
         return 1 if self.failed else 0
 
-    def ended(self, task: int, future: concurrent.futures.Future[Dict[str, Any]]) -> int:
+    def ended(self, task: int, future: concurrent.futures.Future[Result]) -> int:
         """Take the result of a task, and run it again if it failed. Returns a status that ends the run, or 0."""
         name = f"task {task} of {self.tasks}"
         try:
@@ -252,7 +266,12 @@ class Run:
     def stop(self) -> None:
         """End all tasks, and wait for them a little."""
         self.engine.stop()
-        concurrent.futures.wait([future for future in self.waiting if not future.cancelled()], STOP_SECONDS)
+        limit = time.monotonic() + STOP_SECONDS
+        while self.waiting and time.monotonic() < limit:
+            try:
+                self.waiting.pop(self.over.get(timeout=1), None)
+            except queue.Empty:
+                pass
 
 
 def first_line(error: BaseException) -> str:
@@ -264,7 +283,13 @@ def first_line(error: BaseException) -> str:
 def finish(job: Dict[str, Any], is_quiet: bool) -> int:
     """Complete the dataset and return the exit status of bload finish."""
     options = [word for word in ("--json", "--skipped-ok") if word in job["given"]] + ["-q"] * is_quiet
-    return subprocess.run([job["tool"], "finish", *options, job["output"]], stdin=subprocess.DEVNULL, check=False).returncode
+    with subprocess.Popen([job["tool"], "finish", *options, job["output"]], stdin=subprocess.DEVNULL) as child:
+        try:
+            status = child.wait()
+        except Interrupted as error:
+            child.send_signal(error.args[0])
+            raise
+    return 128 - status if status < 0 else status
 
 
 def interrupt(number: int, _: Any) -> None:
@@ -299,6 +324,8 @@ def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
     try:
         engine = connect(arguments.engine, job, arguments)
         listen()        # again, because engines have handlers of their own
+        if engine.note:
+            say(engine.note)
         run = Run(engine, job, arguments)
         try:
             status = run.all()
@@ -348,8 +375,11 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     except OptionError as error:
         say(str(error))
         return 2
-    except (Error, OSError) as error:
+    except Error as error:
         say(str(error))
+        return 1
+    except OSError as error:
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return 1
     except Interrupted as error:
         say("interrupted: all tasks have been ended, and the same command resumes")

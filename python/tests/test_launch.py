@@ -1,5 +1,7 @@
 """bload.launch where no cluster is: this machine as the engine, and engines that are not there. tests/engines has the others."""
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -20,6 +22,13 @@ WRONG = [
     ("dry_run", ["local", "-n", "2", "--", *PACK, "-o", "x", "--dry-run"], "--dry-run is not for tasks of an engine"),
     ("url", ["local", "-n", "2", "--", *PACK, "-o", "s3://bucket/x"],
      "s3://bucket/x: tasks of an engine write to a disk that they share: the output cannot be a URL"),
+    ("image", ["kubernetes", "-n", "2", "--claim", "c", "--", *PACK, "-o", "x"], "kubernetes needs --image"),
+    ("claim", ["kubernetes", "-n", "2", "--image", "i", "--claim", "My_Disk", "--", *PACK, "-o", "x"],
+     "--claim My_Disk: not a name of Kubernetes: small letters, digits and hyphens, 52 at most"),
+    ("mount", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--mount", "here", "--", *PACK, "-o", "x"], "--mount here: not an absolute path"),
+    ("no_output_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--", *PACK], "the output directory is missing: give -o DIR behind --"),
+    ("slurm_without_file", ["slurm", "-n", "2", "--", *PACK, "-o", "x"],
+     "Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the file)"),
 ]
 # Engines whose package or program is not there.
 MISSING = [
@@ -56,6 +65,33 @@ class Wrong(Launching):
         self.assertEqual((status, output), (1, ""), messages)
         self.assertRegex(messages, rf"\Abload\.launch: {message}\n\Z")
         self.assertEqual([name for name in os.listdir(self.directory) if name.startswith((".", "x"))], [])
+
+    def test_no_slurm(self):
+        tool.write(self.path("dataset.yaml"), "sources: [arrays]\nT: 64\n")
+        self.assertEqual(self.run_launcher("slurm", "-n", "2", "--", "pack", "-c", "dataset.yaml", "-o", "x", PATH=self.directory),
+                         (1, "", "bload.launch: no Slurm here: sbatch is not on the PATH\n"))
+
+    def test_options_of_the_launcher(self):
+        for words, message in [(["-n", "0"], "argument -n/--tasks: not a number from 1: 0"), (["-n", "2", "--retries", "-1"], "argument --retries: "),
+                               (["-n", "2", "--memory", "much"], "argument --memory: not a number from 1: much")]:
+            status, _, messages = self.run_launcher("local", *words, "--", *PACK, "-o", "x")
+            self.assertEqual(status, 2)
+            self.assertIn(f"python -m bload.launch: error: {message}", messages)
+
+    def test_pods(self):
+        """The commands of the manifest, run by a shell as pods do, in any order, and one of them twice."""
+        place = self.place()
+        os.symlink(self.path("arrays"), os.path.join(place, "my arrays"))
+        self.bload(*PACK[:1], "my arrays", *PACK[2:], "-q", "-o", "alone", cwd=place)
+        status, output, messages = self.run_launcher("kubernetes", "-n", "3", "--image", "i", "--claim", "c", "--", *PACK[:1], "my arrays", *PACK[2:],
+                                                     "-o", "my out")
+        self.assertEqual((status, messages), (0, ""))
+        pack, finish = (json.loads(text) for text in re.findall(r"command: \[sh, -c, (.*)\]\n", output))
+        path = os.pathsep.join([os.path.dirname(os.path.abspath(tool.BLOAD)), os.environ["PATH"]])
+        for index in 2, 0, 1, 1:
+            subprocess.run(["sh", "-c", pack], cwd=place, env={**os.environ, "PATH": path, "JOB_COMPLETION_INDEX": str(index)}, check=True)
+        subprocess.run(["sh", "-c", finish], cwd=place, env={**os.environ, "PATH": path}, check=True, stderr=subprocess.DEVNULL)
+        self.assertSameTree(os.path.join(place, "alone"), os.path.join(place, "my out"))
 
     def test_not_shared(self):
         """A worker that has another disk under the same path: it does not see the file that the launcher wrote."""

@@ -160,6 +160,35 @@ class Slurm(Launching):
         self.assertRegex(messages, r"\Abload\.launch: slurm: [^\n]*nowhere[^\n]*\n\Z")
 
 
+# Clusters that are not there: the words, the status, and what is said. {port} is one on which nobody listens.
+NOT_THERE = [
+    ("ray", ["ray", "--address", "127.0.0.1:{port}"], 1, r"no Ray cluster at 127\.0\.0\.1:\d+: Connection refused"),
+    ("ray_client", ["ray", "--address", "ray://127.0.0.1:{port}"], 1, r"no Ray cluster at ray://127\.0\.0\.1:\d+: Connection refused"),
+    ("ray_of_this_machine", ["ray"], 1, r"no Ray cluster on this machine: give --address HOST:PORT, or set RAY_ADDRESS"),
+    ("ray_local", ["ray", "--address", "local"], 2, r"--address local would start a cluster: give that of one, or the engine local"),
+    ("ray_host", ["ray", "--address", "head"], 2, r"--address head: not HOST:PORT"),
+    ("dask", ["dask", "--address", "tcp://127.0.0.1:{port}"], 1, r"no scheduler of Dask at tcp://127\.0\.0\.1:\d+: Connection refused"),
+    ("dask_unnamed", ["dask"], 2, r"no scheduler of Dask: give --address tcp://HOST:PORT, or set DASK_SCHEDULER_ADDRESS"),
+    ("dask_file", ["dask", "--address", "nothing.json"], 1, r"nothing\.json: No such file or directory"),
+    ("spark", ["spark", "--address", "spark://127.0.0.1:{port}"], 1, r"no Spark master at spark://127\.0\.0\.1:\d+: Connection refused"),
+    ("spark_unnamed", ["spark"], 2, r"no Spark master: give --address spark://HOST:PORT, or spark\.master in Spark's configuration"),
+    ("spark_conf", ["spark", "--conf", "memory"], 2, r"--conf memory: not KEY=VALUE"),
+]
+
+
+class NotThere(Launching):
+    @each(NOT_THERE)
+    def test_one_line(self, _, words, status, message):
+        words = [word.format(port=clusters.free_port()) for word in words]
+        environment = {name: value for name, value in os.environ.items() if name not in ("RAY_ADDRESS", "DASK_SCHEDULER_ADDRESS", "SPARK_HOME")}
+        environment["RAY_TMPDIR"] = self.directory      # no cluster of others on this machine is found there
+        done = subprocess.run([sys.executable, "-m", "bload.launch", *words, "-n", "2", "--", *PACK, "-o", "x"], cwd=self.directory,
+                              env={**environment, "BLOAD": os.path.abspath(tool.BLOAD)}, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertRegex(done.stderr, rf"\Abload\.launch: {message}\n\Z")
+        self.assertEqual(sorted(os.listdir(self.directory))[:2], ["alone", "arrays"])
+
+
 MANIFESTS = [
     ("planned", (), ("pack", "-c", "dataset.yaml", "-o", "out"), ["plan", "pack", "finish"]),
     ("options", ("--memory", "8G", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["pack", "finish"]),

@@ -81,6 +81,18 @@ class Clusters(tool.Tool):
         self.assert_same("loop")
         self.assert_same("hosts")
 
+    def test_launcher(self):
+        """The commands of the page, on this machine: of one engine they stand there, and with scans for another one."""
+        lines = [line for language, block in blocks(self.text["On Ray, Dask, Spark and other engines"]) if language == "sh"
+                 for line in block.splitlines()]
+        local, = (line for line in lines if " local " in line)
+        self.run_line(local.replace("python3", sys.executable))
+        self.assert_same("out")
+        shutil.rmtree(os.path.join(self.at, "out"))
+        for line in lines[-2:]:
+            self.run_line(line.replace("python3", sys.executable).replace(" ray ", " local "))
+        self.assert_same("out")
+
     def test_parallel(self):
         self.need("parallel")
         self.assertEqual(len(self.run_section("GNU parallel")), 5)

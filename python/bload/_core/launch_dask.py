@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import secrets
 from concurrent.futures import Future
@@ -61,11 +62,15 @@ def connect(job: Dict[str, Any], arguments: Any) -> Dask:
     address = arguments.address or distributed.config.get("scheduler-address", None)
     if not address:
         raise OptionError("no scheduler of Dask: give --address tcp://HOST:PORT, or set DASK_SCHEDULER_ADDRESS")
-    place = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
-    if "address" in place:
-        reach(address, "scheduler of Dask")
+    if address.endswith(".json"):
+        try:
+            with open(address, encoding="utf-8") as file:
+                address = str(json.load(file)["address"])
+        except (ValueError, KeyError, TypeError):
+            raise Error("not a file that a scheduler of Dask wrote", address) from None
+    reach(address, "scheduler of Dask")
     try:
-        client = distributed.Client(timeout=CONNECT_SECONDS, set_as_default=False, **place)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise Error(f"no scheduler of Dask at {address}: {str(error).splitlines()[0]}") from None
     import cloudpickle

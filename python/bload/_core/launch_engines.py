@@ -15,7 +15,12 @@ CONNECT_SECONDS = 10
 
 
 class Engine:
-    """A cluster that runs tasks. It schedules them; a future has the result of one, or an exception if the cluster lost it."""
+    """A cluster that runs tasks. It schedules them; a future has the result of one, or an exception if the cluster lost it.
+
+    note: what the user should know before the tasks, or an empty text.
+    """
+
+    note = ""
 
     def submit(self, task: int) -> Future[Result]:
         """Hand over a task."""

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import Any, Dict, List
 
 from . import launch_task
-from .errors import Error
+from .errors import Error, OptionError
 from .launch_engines import Engine, Result, package, reach, title
 
 
@@ -21,6 +21,9 @@ class Ray(Engine):
         self.ray, self.job = ray, job
         self.references: List[Any] = []
         wanted = {"memory": arguments.memory} if arguments.memory else {}
+        most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+        if most < arguments.cpus:
+            self.note = f"no node of the cluster has {arguments.cpus} processors (the largest has {most:.0f}): the tasks wait for one"
         self.remote = ray.remote(num_cpus=arguments.cpus, max_retries=0, **wanted)(run)
 
     def submit(self, task: int) -> Future[Result]:
@@ -42,10 +45,11 @@ class Ray(Engine):
 
 def connect(job: Dict[str, Any], arguments: Any) -> Ray:
     """Connect to the cluster."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     ray = package("ray", "ray")
     address = arguments.address or os.environ.get("RAY_ADDRESS") or "auto"
-    if address not in ("auto", "local"):
+    if address == "local":
+        raise OptionError("--address local would start a cluster: give that of one, or the engine local")
+    if address != "auto":
         reach(address, "Ray cluster")
     try:
         ray.init(address=address, log_to_driver=False, logging_level="error")
