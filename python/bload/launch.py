@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import concurrent.futures
+import contextlib
 import json
 import os
 import queue
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import __main__ as installed
 from ._core.command_line import Parser
@@ -34,6 +35,7 @@ from ._core.launch_task import UNUSABLE, identity
 COMMANDS = "pack", "scan"
 NOT_FOR_TASKS = "--task", "--help", "-h", "--dry-run", "--print-config", "--repair", "-"
 STATUS_SECONDS = 30     # between two lines of progress
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 STOP_SECONDS = 15       # that tasks may take to end after an interruption
 
 
@@ -58,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
         "the tool gets as many threads [1]")
     add("--memory", type=size, metavar="BYTES", help="memory of a task, as 8G, which is requested where the engine counts it; the tool uses "
         "at most nine tenths")
+    add("--gpus", type=natural, default=0, metavar="N", help="GPUs of a task, which are requested from Ray, Slurm and Kubernetes; with "
+        "--decoder gpu behind -- [none]")
     add("-q", "--quiet", action="store_true", help="only faults")
     group = made.add_argument_group("ray, dask, spark")
     group.add_argument("--address", metavar="ADDRESS", help="the cluster: HOST:PORT or ray://HOST:PORT [RAY_ADDRESS, or the cluster of this "
@@ -183,9 +187,11 @@ class Run:
         self.engine, self.job, self.quiet = engine, job, arguments.quiet
         self.tasks, self.retries = arguments.tasks, arguments.retries
         self.waiting: Dict[concurrent.futures.Future[Result], int] = {}
-        self.over: queue.SimpleQueue[concurrent.futures.Future[Result]] = queue.SimpleQueue()     # of those, the ones that have a result
+        # Of those, the ones that have a result; and a signal, whose exception must not meet the code of an engine: it could be lost there.
+        self.over: queue.SimpleQueue[Union[concurrent.futures.Future[Result], int]] = queue.SimpleQueue()
         self.tries: Counter[int] = Counter()
         self.done = 0
+        self.unusable = False
         self.failed: List[int] = []
 
     def submit(self, task: int) -> None:
@@ -196,17 +202,20 @@ class Run:
         future.add_done_callback(self.over.put)
 
     def all(self) -> int:
-        """Run all tasks and return 0, 1 if some failed, or 2 if the tool refused their options."""
+        """Run all tasks and return the exit status of the command, as far as they decide it; raise Interrupted."""
+        listen(self.over.put)
         for task in range(self.tasks):
             self.submit(task)
         shown = time.monotonic()
         while self.waiting:
             try:
-                future = self.over.get(timeout=1)
+                over = self.over.get(timeout=1)
             except queue.Empty:
                 pass
             else:
-                status = self.ended(self.waiting.pop(future), future)
+                if isinstance(over, int):
+                    raise Interrupted(over)
+                status = self.ended(self.waiting.pop(over), over)
                 if status:
                     return status
             if not self.quiet and time.monotonic() - shown > STATUS_SECONDS:
@@ -214,7 +223,8 @@ class Run:
                 self.show()
         if self.failed:
             say(f"failed: task{'s' * (len(self.failed) > 1)} {', '.join(map(str, sorted(self.failed)))} of {self.tasks}; the same command resumes")
-        return 1 if self.failed else 0
+            return 1
+        return 3 if self.unusable and self.job["command"] == "scan" else 0     # the status of packing is that of bload finish
 
     def ended(self, task: int, future: concurrent.futures.Future[Result]) -> int:
         """Take the result of a task, and run it again if it failed. Returns a status that ends the run, or 0."""
@@ -226,6 +236,7 @@ class Run:
         status, tail = result["status"], result["tail"]
         if status in (0, 3):
             self.done += 1
+            self.unusable |= status == 3
             if not self.quiet:
                 unusable = ", some inputs are unusable" if status == 3 else ""
                 say(f"{name} is done on {result['host']} in {result['seconds']:.0f} s ({self.done} of {self.tasks}){unusable}")
@@ -269,9 +280,11 @@ class Run:
         limit = time.monotonic() + STOP_SECONDS
         while self.waiting and time.monotonic() < limit:
             try:
-                self.waiting.pop(self.over.get(timeout=1), None)
+                over = self.over.get(timeout=1)
             except queue.Empty:
-                pass
+                continue
+            if not isinstance(over, int):
+                self.waiting.pop(over, None)
 
 
 def first_line(error: BaseException) -> str:
@@ -292,11 +305,21 @@ def finish(job: Dict[str, Any], is_quiet: bool) -> int:
     return 128 - status if status < 0 else status
 
 
-def interrupt(number: int, _: Any) -> None:
-    """Handle a signal: the next one ends the process at once."""
-    for one in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-        signal.signal(one, signal.SIG_DFL)
+def interrupt(number: int) -> None:
+    """Raise Interrupted."""
     raise Interrupted(number)
+
+
+def listen(act: Callable[[int], None] = interrupt) -> None:
+    """Have the first signal that would end the process call a function instead; the next one ends it at once."""
+    def handle(number: int, _: Any) -> None:
+        """Handle a signal."""
+        for one in SIGNALS:
+            signal.signal(one, signal.SIG_DFL)
+        act(number)
+
+    for one in SIGNALS:
+        signal.signal(one, handle)
 
 
 def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
@@ -310,33 +333,25 @@ def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
             "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output}
 
 
-def listen() -> None:
-    """Have signals end the command in order."""
-    for one in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-        signal.signal(one, interrupt)
-
-
 def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
     """Run the tasks on an engine, then finish; return the exit status."""
     listen()
     probe = Probe(job["output"])
     job.update(probe=probe.path, token=probe.token)
     try:
-        engine = connect(arguments.engine, job, arguments)
-        listen()        # again, because engines have handlers of their own
-        if engine.note:
-            say(engine.note)
-        run = Run(engine, job, arguments)
-        try:
-            status = run.all()
-        except BaseException:
-            run.stop()
-            raise
-        else:
-            if status:
+        with contextlib.closing(connect(arguments.engine, job, arguments)) as engine:
+            listen()        # again, because engines have handlers of their own
+            if engine.note:
+                say(engine.note)
+            run = Run(engine, job, arguments)
+            try:
+                status = run.all()
+                listen()
+            except BaseException:
                 run.stop()
-        finally:
-            engine.close()
+                raise
+            if status in (1, 2):
+                run.stop()
     finally:
         probe.remove()
     if status or job["command"] != "pack":

@@ -174,6 +174,7 @@ class Laws(Launching):
         self.assertIn("bload: 1 input skipped: see out/sequences.tsv\n", messages)
         self.launch(*PACK, "-o", "out", cwd=place, status=3)
         self.launch(*PACK, "-o", "out", "--skipped-ok", cwd=place)
+        self.assertIn("some inputs are unusable", self.launch("scan", "arrays", "-o", "scanned", cwd=place, status=3))
 
     def test_counted_by_tasks(self):
         """The tasks of bload scan leave their parts for bload plan."""

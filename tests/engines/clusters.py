@@ -67,7 +67,9 @@ def ray(cluster):
                   cluster.folder, *store)
     cluster.until(lambda: reachable(port))
     for _ in range(WORKERS):
-        cluster.start(script("ray"), "start", "--address", address, "--num-cpus", "2", *store)
+        cluster.start(script("ray"), "start", "--address", address, "--num-cpus", "2", "--num-gpus", "1", *store)
+    command = [script("ray"), "status", "--address", address]
+    cluster.until(lambda: f"/{2 * WORKERS}.0 CPU" in subprocess.run(command, capture_output=True, text=True).stdout)
     return "ray", "--address", address
 
 

@@ -13,7 +13,7 @@ import kubernetes_validate
 import tool
 import yaml
 from harness import each
-from launching import PACK, SLOW, Launching, Laws
+from launching import PACK, SLOW, TASKS, Launching, Laws
 
 
 class OnCluster(Laws):
@@ -50,6 +50,22 @@ class OnCluster(Laws):
 
 class Ray(OnCluster):
     start = staticmethod(clusters.ray)
+
+    def test_gpus(self):
+        """A task gets those that it requests; Ray counts them without looking."""
+        program = self.script("#!/bin/sh\n[ $1 = --version ] || echo $CUDA_VISIBLE_DEVICES >>'{place}/seen'\nexec '{tool}' \"$@\"\n")
+        tool.write(os.path.join(self.place(), "seen"), "")
+        self.launch(*PACK, "-o", "gpus", program=program, options=["--gpus", "1"])
+        seen = [line for line in tool.text(os.path.join(self.place(), "seen")).splitlines() if line]
+        self.assertEqual(seen, ["0"] * TASKS)
+
+    def test_no_room(self):
+        """It is told, and the tasks wait for a node that has room."""
+        process = self.begin(*PACK, "-o", "room", options=["--cpus", "9"])
+        line = process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        self.end(process, 128 + signal.SIGTERM)
+        self.assertEqual(line, "bload.launch: no node of the cluster has 9 processors (the largest has 2): the tasks wait for one\n")
 
 
 class Dask(OnCluster):
@@ -191,7 +207,7 @@ class NotThere(Launching):
 
 MANIFESTS = [
     ("planned", (), ("pack", "-c", "dataset.yaml", "-o", "out"), ["plan", "pack", "finish"]),
-    ("options", ("--memory", "8G", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["pack", "finish"]),
+    ("options", ("--memory", "8G", "--gpus", "1", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["pack", "finish"]),
 ]
 
 

@@ -95,7 +95,8 @@ def job(arguments: Any, name: str, is_indexed: bool, is_suspended: bool, command
     else:
         fields = f"  suspend: {suspend}\n  backoffLimit: {arguments.retries}\n"
     memory = f", memory: \"{arguments.memory}\"" if arguments.memory else ""
-    limits = f"            limits: {{{memory[2:]}}}\n" if memory else ""
+    limited = [memory[2:]] * bool(memory) + [f"nvidia.com/gpu: {arguments.gpus}"] * bool(arguments.gpus and is_indexed)
+    limits = f"            limits: {{{', '.join(limited)}}}\n" if limited else ""
     return JOB.format(name=name, fields=fields, image=json.dumps(arguments.image), mount=json.dumps(arguments.mount), command=json.dumps(command),
                       cpus=arguments.cpus, memory=memory, limits=limits, claim=arguments.claim)
 

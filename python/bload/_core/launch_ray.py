@@ -24,7 +24,7 @@ class Ray(Engine):
         most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
         if most < arguments.cpus:
             self.note = f"no node of the cluster has {arguments.cpus} processors (the largest has {most:.0f}): the tasks wait for one"
-        self.remote = ray.remote(num_cpus=arguments.cpus, max_retries=0, **wanted)(run)
+        self.remote = ray.remote(num_cpus=arguments.cpus, num_gpus=arguments.gpus, max_retries=0, **wanted)(run)
 
     def submit(self, task: int) -> Future[Result]:
         """Hand over a task."""

@@ -32,6 +32,8 @@ class Chain:
         sbatch = [f"--cpus-per-task={arguments.cpus}"]
         if arguments.memory:
             sbatch.append(f"--mem={-(-arguments.memory // 1024)}K")
+        if arguments.gpus:
+            sbatch.append(f"--gres=gpu:{arguments.gpus}")
         self.command = [job["tool"], "slurm", "-c", given.config, "-o", job["output"], "--tasks", str(self.tasks), "--submit",
                         *["--parents"] * given.parents, "--", *sbatch, *arguments.sbatch]
 
