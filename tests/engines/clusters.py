@@ -66,10 +66,10 @@ def ray(cluster):
     cluster.start(script("ray"), "start", "--head", "--port", str(port), "--num-cpus", "0", "--include-dashboard", "false", "--temp-dir",
                   cluster.folder, *store)
     cluster.until(lambda: reachable(port))
-    for _ in range(WORKERS):
-        cluster.start(script("ray"), "start", "--address", address, "--num-cpus", "2", "--num-gpus", "1", *store)
     command = [script("ray"), "status", "--address", address]
-    cluster.until(lambda: f"/{2 * WORKERS}.0 CPU" in subprocess.run(command, capture_output=True, text=True).stdout)
+    for joined in range(1, WORKERS + 1):    # one after the other: two that start at the same time may wait for each other
+        cluster.start(script("ray"), "start", "--address", address, "--num-cpus", "2", "--num-gpus", "1", *store)
+        cluster.until(lambda: f"/{2 * joined}.0 CPU" in subprocess.run(command, capture_output=True, text=True).stdout)
     return "ray", "--address", address
 
 
