@@ -34,6 +34,9 @@ from ._core.launch_task import UNUSABLE, identity
 
 COMMANDS = "pack", "scan"
 NOT_FOR_TASKS = "--task", "--help", "-h", "--dry-run", "--print-config", "--repair", "-"
+# Options that only these engines have.
+OWN = {"address": ("ray", "dask", "spark"), "conf": ("spark",), "sbatch": ("slurm",), "at_once": ("local",), "gpus": ("ray", "slurm", "kubernetes"),
+       **dict.fromkeys(("image", "claim", "mount", "name"), ("kubernetes",))}
 STATUS_SECONDS = 30     # between two lines of progress
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 STOP_SECONDS = 15       # that tasks may take to end after an interruption
@@ -144,6 +147,13 @@ def check(words: List[str]) -> None:
     if wrong:
         reason = {"--task": "the launcher gives each task its number", "-": "tasks have no standard input"}
         raise OptionError(f"{wrong[0]} is not for tasks of an engine" + (f": {reason[wrong[0]]}" if wrong[0] in reason else ""))
+
+
+def check_options(options: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Raise OptionError if an option was given that the engine does not have."""
+    for name, engines in OWN.items():
+        if arguments.engine not in engines and getattr(arguments, name) != options.get_default(name):
+            raise OptionError(f"--{name.replace('_', '-')} is for {', '.join(engines)}, not for {arguments.engine}")
 
 
 class Probe:
@@ -379,6 +389,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     arguments = options.parse_args(front)
     try:
         check(words)
+        check_options(options, arguments)
         if arguments.engine == "kubernetes":
             from ._core.launch_kubernetes import manifest
             sys.stdout.write(manifest(arguments, words))

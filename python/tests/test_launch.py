@@ -11,7 +11,8 @@ from launching import PACK, Launching, Laws
 
 # What it is told, as words, and the line that it says.
 WRONG = [
-    ("no_command", ["local", "-n", "2"], "the command is missing: give it behind --, as in python -m bload.launch local -n 4 -- pack -c dataset.yaml -o out"),
+    ("no_command", ["local", "-n", "2"],
+     "the command is missing: give it behind --, as in python -m bload.launch local -n 4 -- pack -c dataset.yaml -o out"),
     ("other_command", ["local", "-n", "2", "--", "info", "x"], "tasks run bload pack or bload scan, not info"),
     ("no_output", ["local", "-n", "2", "--", *PACK], "the output directory is missing: give -o DIR behind --"),
     ("unknown_option", ["local", "-n", "2", "--", *PACK, "-o", "x", "--nothing"], "pack: unknown option --nothing (see --help)"),
@@ -22,11 +23,15 @@ WRONG = [
     ("dry_run", ["local", "-n", "2", "--", *PACK, "-o", "x", "--dry-run"], "--dry-run is not for tasks of an engine"),
     ("url", ["local", "-n", "2", "--", *PACK, "-o", "s3://bucket/x"],
      "s3://bucket/x: tasks of an engine write to a disk that they share: the output cannot be a URL"),
+    ("other_engine", ["local", "-n", "2", "--gpus", "1", "--", *PACK, "-o", "x"], "--gpus is for ray, slurm, kubernetes, not for local"),
+    ("conf", ["ray", "-n", "2", "--conf", "a=b", "--", *PACK, "-o", "x"], "--conf is for spark, not for ray"),
     ("image", ["kubernetes", "-n", "2", "--claim", "c", "--", *PACK, "-o", "x"], "kubernetes needs --image"),
     ("claim", ["kubernetes", "-n", "2", "--image", "i", "--claim", "My_Disk", "--", *PACK, "-o", "x"],
      "--claim My_Disk: not a name of Kubernetes: small letters, digits and hyphens, 52 at most"),
-    ("mount", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--mount", "here", "--", *PACK, "-o", "x"], "--mount here: not an absolute path"),
-    ("no_output_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--", *PACK], "the output directory is missing: give -o DIR behind --"),
+    ("mount", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--mount", "here", "--", *PACK, "-o", "x"],
+     "--mount here: not an absolute path"),
+    ("no_output_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--", *PACK],
+     "the output directory is missing: give -o DIR behind --"),
     ("slurm_without_file", ["slurm", "-n", "2", "--", *PACK, "-o", "x"],
      "Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the file)"),
 ]
@@ -82,14 +87,15 @@ class Wrong(Launching):
         """The commands of the manifest, run by a shell as pods do, in any order, and one of them twice."""
         place = self.place()
         os.symlink(self.path("arrays"), os.path.join(place, "my arrays"))
-        self.bload(*PACK[:1], "my arrays", *PACK[2:], "-q", "-o", "alone", cwd=place)
-        status, output, messages = self.run_launcher("kubernetes", "-n", "3", "--image", "i", "--claim", "c", "--", *PACK[:1], "my arrays", *PACK[2:],
-                                                     "-o", "my out")
+        self.bload("pack", "my arrays", *PACK[2:], "-q", "-o", "alone", cwd=place)
+        status, output, messages = self.run_launcher("kubernetes", "-n", "3", "--image", "i", "--claim", "c", "--", "pack", "my arrays",
+                                                     *PACK[2:], "-o", "my out")
         self.assertEqual((status, messages), (0, ""))
         pack, finish = (json.loads(text) for text in re.findall(r"command: \[sh, -c, (.*)\]\n", output))
         path = os.pathsep.join([os.path.dirname(os.path.abspath(tool.BLOAD)), os.environ["PATH"]])
         for index in 2, 0, 1, 1:
-            subprocess.run(["sh", "-c", pack], cwd=place, env={**os.environ, "PATH": path, "JOB_COMPLETION_INDEX": str(index)}, check=True)
+            environment = {**os.environ, "PATH": path, "JOB_COMPLETION_INDEX": str(index)}
+            subprocess.run(["sh", "-c", pack], cwd=place, env=environment, check=True)
         subprocess.run(["sh", "-c", finish], cwd=place, env={**os.environ, "PATH": path}, check=True, stderr=subprocess.DEVNULL)
         self.assertSameTree(os.path.join(place, "alone"), os.path.join(place, "my out"))
 

@@ -104,4 +104,5 @@ def spark(cluster):
     for i in range(WORKERS):
         cluster.start(run, f"{place}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "--cores", "2", "--memory", "1g", "--work-dir",
                       os.path.join(cluster.folder, f"worker{i}"), master, **local)
-    return "spark", "--address", master, "--conf", "spark.executor.memory=512m", "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.ui.enabled=false", "--conf", f"spark.executor.extraJavaOptions={JAVA}"
+    properties = ["executor.memory=512m", "driver.host=127.0.0.1", "ui.enabled=false", f"executor.extraJavaOptions={JAVA}"]
+    return ["spark", "--address", master, *(f"--conf=spark.{one}" for one in properties)]

@@ -152,6 +152,15 @@ class Slurm(Launching):
         self.assertEqual(self.launch("pack", "-c", "dataset.yaml", "-o", "plain").splitlines()[-1],
                          "bload.launch: plain is complete and verified: nothing to submit")
 
+    def test_requests(self):
+        """They reach sbatch, which refuses GPUs on a cluster that has none."""
+        options = ["--cpus", "2", "--memory", "3G", "--gpus", "1", "--sbatch=--time=9"]
+        messages = self.launch("pack", "-c", "dataset.yaml", "-o", "asked", options=options, status=1)
+        self.assertIn("the same command submits the rest\n", messages)
+        script = tool.text(self.path("asked.slurm/pack.sh"))
+        for option in "--cpus-per-task=2", "--mem=3145728K", "--gres=gpu:1", "--time=9":
+            self.assertIn(option, script)
+
     def test_cancelled_jobs_are_submitted_again(self):
         process = self.begin("pack", "-c", "dataset.yaml", "-o", "again", options=["--sbatch=--hold"])
         first = self.queued(5)

@@ -23,7 +23,8 @@ class Chain:
     def __init__(self, arguments: Any, job: Dict[str, Any], say: Callable[[str], None]):
         given = configured(job["given"][1:])
         if job["command"] != "pack" or given is None or given.config is None:
-            raise OptionError("Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the file)")
+            raise OptionError("Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the "
+                              "file)")
         for program in "sbatch", "squeue", "scancel":
             if not shutil.which(program):
                 raise DependencyError(f"no Slurm here: {program} is not on the PATH")
