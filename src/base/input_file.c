@@ -89,6 +89,36 @@ static int far_open(const char *path)
     return fd < 0 ? -1 : fd;
 }
 
+void bl_far_announce(const char *path, int64_t begin, int64_t end)
+{
+    if (bl_far_is(path))
+        far_files->announce(far_files->context, path, begin, end);
+}
+
+void bl_far_release(const char *path)
+{
+    if (bl_far_is(path))
+        far_files->release(far_files->context, path);
+}
+
+int bl_far_follow(const char *path, struct bl_far_copy **copy)
+{
+    bl_error_clear(&far_fault);
+    int fd = far_files->follow(far_files->context, path, copy, &far_fault);
+    errno = fd < 0 ? EIO : errno;
+    return fd < 0 ? -1 : fd;
+}
+
+int bl_far_wait(struct bl_far_copy *copy, int64_t offset, int64_t *ready, struct bl_error *e)
+{
+    return far_files->wait(copy, offset, ready, e);
+}
+
+void bl_far_leave(struct bl_far_copy *copy)
+{
+    far_files->leave(copy);
+}
+
 /* The status that a file of the object's size would have. */
 static struct stat far_status(int64_t bytes)
 {

@@ -41,6 +41,9 @@ int bl_opener_fail(const char *what, const char *path, int code, struct bl_error
 /* An object that is open for reading by ranges, by one thread at a time. */
 struct bl_far;
 
+/* A copy of an object, which may still grow. */
+struct bl_far_copy;
+
 /* Inputs whose paths are URLs: a table of functions, which the process sets once, before it has threads. */
 struct bl_far_files {
     /* Returns a descriptor of a copy of the object, whose position is its beginning, or a code. */
@@ -60,6 +63,12 @@ struct bl_far_files {
      * or NULL. Its functions take members of tars as well, and there is no open. */
     bool (*is)(void *context, const char *url);
     void *context;
+    /* These five have the comments of the functions below that call them. */
+    void (*announce)(void *context, const char *url, int64_t begin, int64_t end);
+    void (*release)(void *context, const char *url);
+    int (*follow)(void *context, const char *url, struct bl_far_copy **copy, struct bl_error *e);
+    int (*wait)(struct bl_far_copy *copy, int64_t offset, int64_t *ready, struct bl_error *e);
+    void (*leave)(struct bl_far_copy *copy);
 };
 
 /* NULL: URLs are names of files, as any others. The table must outlive its use. */
@@ -72,6 +81,20 @@ bool bl_far_is(const char *path);
 /* Sets the size and content of such an input; a member has a content of its own, by its place. Errors as those of
  * identify. */
 int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
+
+/* Announces that the bytes from begin to end of an input will be read soon: those of an object are fetched in the
+ * background, and its copy is kept until bl_far_release, once for each announcement. Other inputs: nothing. */
+void bl_far_announce(const char *path, int64_t begin, int64_t end);
+void bl_far_release(const char *path);
+
+/* Opens a copy of an object before its bytes are there. Returns a descriptor, whose position is the beginning, or -1
+ * with errno, as bl_opener_open does. The caller closes the descriptor, and then leaves the copy. */
+int bl_far_follow(const char *path, struct bl_far_copy **copy);
+
+/* Waits until there are bytes at an offset of the copy, and sets how many follow it there; 0: the object ends before.
+ * Nothing else of the file is valid. BL_EFAIL: they could not be fetched. */
+int bl_far_wait(struct bl_far_copy *copy, int64_t offset, int64_t *ready, struct bl_error *e);
+void bl_far_leave(struct bl_far_copy *copy);
 
 /* --- input files -------------------------------------------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include "base/archive.h"
 #include "base/fs.h"
 #include "base/input_file.h"
+#include "base/io.h"
 
 /* --- zlib data in memory ------------------------------------------------------------------------------------------ */
 
@@ -57,6 +58,7 @@ struct bl_instream {
     /* Set by bl_instream_open, and the caller's: */
     const struct bl_cancel *cancel; /* or NULL */
     const char *path;
+    struct bl_far_copy *copy; /* of an object, which may still be fetched; or NULL */
     enum compression compression;
     bool eof;     /* of the file */
     bool between; /* at the start of a member or frame, where the file may end */
@@ -84,6 +86,41 @@ static enum compression compression_detect(const uint8_t *head, size_t size)
     return PLAIN;
 }
 
+/* Reads the first bytes of an object, of whose copy more may be missing. */
+static int object_read_head(const char *path, void *head, size_t size, size_t *got, struct bl_error *e)
+{
+    struct bl_far_copy *copy;
+    int code = BL_OK, fd = bl_far_follow(path, &copy);
+    if (fd < 0)
+        return bl_opener_fail("cannot open", path, BL_EFAIL, e);
+    for (int64_t ready = 1; !code && ready && *got < size;) {
+        code = bl_far_wait(copy, (int64_t)*got, &ready, e);
+        size_t more = ready < (int64_t)(size - *got) ? (size_t)ready : size - *got;
+        if (!code)
+            code = bl_io_pread(fd, (char *)head + *got, more, (int64_t)*got, path, e);
+        *got += more;
+    }
+    close(fd);
+    bl_far_leave(copy);
+    return code;
+}
+
+int bl_instream_head(const char *path, void *head, size_t size, size_t *got, struct bl_error *e)
+{
+    struct bl_input_file file;
+    *got = 0;
+    struct bl_member member;
+    if (bl_far_is(path) && !bl_member_parse(path, &member))
+        return object_read_head(path, head, size, got, e);
+    if (bl_input_file_open(&file, path) != 0)
+        return BL_OK;
+    ssize_t n = bl_input_file_pread(&file, head, size, 0);
+    int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", path) : BL_OK;
+    *got = n < 0 ? 0 : (size_t)n;
+    bl_input_file_close(&file);
+    return code;
+}
+
 bool bl_instream_is_compressed(const void *head, size_t size)
 {
     return compression_detect(head, size) != PLAIN;
@@ -109,6 +146,10 @@ static int instream_refill(struct bl_instream *f, struct bl_error *e)
         if (instream_is_stopped(f))
             return BL_ECANCEL;
         size_t room = CHUNK - f->end;
+        int64_t there = (int64_t)room;
+        if (f->copy)
+            BL_TRY(bl_far_wait(f->copy, f->offset, &there, e));
+        room = there < (int64_t)room ? (size_t)there : room;
         /* A member of a tar ends before its file. */
         ssize_t n = read(f->fd, f->data + f->end, f->left < (int64_t)room ? (size_t)f->left : room);
         if (n < 0 && errno == EINTR)
@@ -158,7 +199,9 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
     f->left = member.bytes > begin ? member.bytes - begin : 0;
     f->path = path;
     f->cancel = cancel;
-    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : bl_opener_open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
+            : bl_far_is(path) && !within ? bl_far_follow(path, &f->copy)
+                                         : bl_opener_open(path, O_RDONLY | O_CLOEXEC);
     /* A file that may not be read is the input's fault; a missing one was there when it was listed. */
     if (f->fd < 0)
         code =
@@ -189,6 +232,8 @@ void bl_instream_close(struct bl_instream *f)
 {
     if (f->fd >= 0 && f->fd != STDIN_FILENO)
         close(f->fd);
+    if (f->copy)
+        bl_far_leave(f->copy);
     if (f->compression == GZIP)
         inflateEnd(&f->gzip);
     ZSTD_freeDStream(f->zstd);

@@ -27,6 +27,10 @@ struct bl_instream;
 /* Returns whether a file that begins with head is compressed. */
 bool bl_instream_is_compressed(const void *head, size_t size);
 
+/* Reads the first bytes of a file as they are. *got: how many; 0 also if the file cannot be opened, which reading it
+ * will report. BL_EFAIL: the disk or the network failed. */
+int bl_instream_head(const char *path, void *head, size_t size, size_t *got, struct bl_error *e);
+
 /* Opens path ("-": standard input) for reading from byte begin; only a file read from 0 may be compressed. cancel, or
  * NULL: once it is set, reading returns BL_ECANCEL, even while it waits for standard input. BL_EDATA: the name ends
  * in .gz or .zst, but the content is neither. path must outlive the stream. */

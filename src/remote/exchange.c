@@ -347,7 +347,8 @@ static int exchange_check_cancel(void *context, int64_t total, int64_t now, int6
 {
     const struct exchange *x = context;
     (void)total, (void)now, (void)up_total, (void)up_now;
-    return x->cancel && bl_cancelled(x->cancel);
+    const atomic_bool *is_ending = x->request->is_ending;
+    return (is_ending && atomic_load(is_ending)) || (x->cancel && bl_cancelled(x->cancel));
 }
 
 /* --- request ------------------------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #ifndef BL_EXCHANGE_H
 #define BL_EXCHANGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +38,8 @@ struct bl_http_request {
     const char *tag;    /* the tag that the answer must have, or NULL */
     int64_t limit;      /* bytes of an answer whose size is not known */
     int connect_seconds, stall_seconds;
-    const char *certificates; /* a file, or NULL: libcurl's own */
+    const atomic_bool *is_ending; /* once it is set, the exchange ends as if it was cancelled; or NULL */
+    const char *certificates;     /* a file, or NULL: libcurl's own */
     bl_exchange_sink *sink;
     void *context;
 };

@@ -241,6 +241,7 @@ static int fetch_try(struct bl_fetch *f, struct bl_error *e)
                                       .limit = LIST_MAX,
                                       .connect_seconds = CONNECT_SECONDS,
                                       .stall_seconds = f->remote->options.timeout,
+                                      .is_ending = &f->remote->is_ending,
                                       .certificates = bl_access_certificates(f->remote->access),
                                       .sink = f->sink,
                                       .context = f->context};
@@ -278,7 +279,7 @@ static int fetch_wait(const struct bl_fetch *f, int tried, struct bl_error *e)
     int64_t asked = f->answer.wait_seconds < PAUSE_ASKED_MAX ? f->answer.wait_seconds : PAUSE_ASKED_MAX;
     pause = pause < (double)asked ? (double)asked : pause;
     for (; pause > 0; pause -= 0.05) {
-        if (f->remote->cancel && bl_cancelled(f->remote->cancel))
+        if (atomic_load(&f->remote->is_ending) || (f->remote->cancel && bl_cancelled(f->remote->cancel)))
             return bl_error_set(e, BL_ECANCEL, "%s: stopped", f->name);
         (void)nanosleep(&slice, NULL);
     }

@@ -21,7 +21,7 @@ struct bl_remote {
     pthread_mutex_t lock;
     struct bl_handles *idle;   /* under the lock */
     struct bl_detours detours; /* of objects of the Hub */
-    atomic_bool is_reached;
+    atomic_bool is_reached, is_ending;
     atomic_llong requests, retries, wanted, fetched;
 };
 

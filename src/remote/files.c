@@ -1,32 +1,15 @@
-/* Keeps what is known of objects, and copies of some.
- *
- * A copy is an unnamed file, so that no name of an object becomes one of a file, and nothing is left behind. A copy
- * stays while later ones have room beside it, as some formats are opened twice: for their beginning and for all. */
+/* Keeps what is known of objects, and has copies of them made (copies.h). */
 #include "remote/files.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/buffer.h"
 #include "base/input_file.h"
-#include "base/output.h"
+#include "remote/copies.h"
 #include "remote/ranges.h"
-
-#define COPIES 16
-#define COPIES_BYTES ((int64_t)1 << 30) /* of all copies that are kept */
-
-/* A copy of an object. fd is its own; readers get further descriptors. */
-struct copy {
-    const char *url; /* NULL: the place is free */
-    int fd;
-    int64_t bytes;
-    uint64_t used; /* when it was last opened, as a count of opens */
-};
 
 struct bl_remote_files {
     const struct bl_remote_options *options;
@@ -37,9 +20,8 @@ struct bl_remote_files {
     struct bl_remote_object **object; /* pointers, so that texts stay where they are */
     size_t objects, capacity;
     struct bl_hash by_url;
-    struct copy copy[COPIES];
-    uint64_t opens;
-    struct bl_ranges ranges; /* with a lock of its own */
+    struct bl_copies *copies; /* NULL as remote */
+    struct bl_ranges ranges;
 };
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
@@ -85,11 +67,21 @@ static int files_keep_object(struct bl_remote_files *files, const struct bl_remo
     return code;
 }
 
+/* Fetches for a copy: a bl_copies_fetch. */
+static int files_fetch(void *context, const struct bl_remote_object *object, int64_t begin, int64_t end,
+                       bl_remote_sink *sink, void *sink_context, bool *lacks_ranges, struct bl_error *e)
+{
+    const struct bl_remote_files *files = context;
+    return bl_remote_fetch(files->remote, object, begin, end, sink, sink_context, lacks_ranges, e);
+}
+
 /* Opens the client when it is first needed. */
 static int files_need_client(struct bl_remote_files *files, struct bl_error *e)
 {
     (void)pthread_mutex_lock(&files->lock);
     int code = files->remote ? BL_OK : bl_remote_open(&files->remote, files->options, files->cancel, e);
+    if (!code && !files->copies)
+        code = bl_copies_open(&files->copies, files_fetch, files, e);
     (void)pthread_mutex_unlock(&files->lock);
     return code;
 }
@@ -152,88 +144,54 @@ bool bl_remote_files_count(struct bl_remote_files *files, struct bl_remote_count
     return used;
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------------- */
+/* --- inputs: struct bl_far_files ---------------------------------------------------------------------------------- */
 
-static void copy_close(struct copy *copy)
-{
-    if (copy->url)
-        close(copy->fd);
-    *copy = (struct copy){0};
-}
-
-/* Opens another descriptor of a copy, with a position of its own. */
-static int copy_open(struct copy *copy, struct bl_error *e)
-{
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", copy->fd);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? bl_error_errno(e, BL_EFAIL, "%s: cannot open its copy", copy->url) : fd;
-}
-
-/* Makes room for a copy, and returns its place. The lock is held. */
-static struct copy *copies_make_room(struct bl_remote_files *files, int64_t bytes)
-{
-    for (;;) {
-        struct copy *oldest = NULL, *unused = NULL;
-        int64_t all = bytes;
-        for (size_t i = 0; i < COPIES; i++) {
-            struct copy *copy = &files->copy[i];
-            all += copy->bytes;
-            unused = copy->url ? unused : copy;
-            oldest = copy->url && (!oldest || copy->used < oldest->used) ? copy : oldest;
-        }
-        if (unused && (all <= COPIES_BYTES || !oldest))
-            return unused;
-        copy_close(oldest);
-    }
-}
-
-/* Returns a descriptor of a copy that is there, -1 if there is none, or a code. */
-static int files_open_copy(struct bl_remote_files *files, const char *url, bool *found, struct bl_error *e)
-{
-    int fd = -1;
-    *found = false;
-    (void)pthread_mutex_lock(&files->lock);
-    for (size_t i = 0; i < COPIES && !*found; i++) {
-        struct copy *copy = &files->copy[i];
-        if (!copy->url || strcmp(copy->url, url) != 0)
-            continue;
-        *found = true;
-        copy->used = ++files->opens;
-        fd = copy_open(copy, e);
-    }
-    (void)pthread_mutex_unlock(&files->lock);
-    return fd;
-}
-
-/* Opens an input: struct bl_far_files. */
+/* Returns a descriptor of a copy of the object, as a whole. */
 static int files_open(void *context, const char *url, struct bl_error *e)
 {
     struct bl_remote_files *files = context;
     struct bl_remote_object object;
-    bool found;
-    int fd = files_open_copy(files, url, &found, e);
-    if (found)
-        return fd;
     BL_TRY(bl_remote_files_find(files, url, &object, e));
-    fd = bl_temporary_open(NULL, e);
-    if (fd < 0)
-        return fd;
-    int code = bl_remote_save(files->remote, &object, fd, e);
-    if (code) {
-        close(fd);
-        return code;
-    }
-    struct copy made = {.url = object.url, .fd = fd, .bytes = object.size};
-    (void)pthread_mutex_lock(&files->lock);
-    made.used = ++files->opens;
-    int opened = copy_open(&made, e);
-    *copies_make_room(files, object.size) = made;
-    (void)pthread_mutex_unlock(&files->lock);
-    return opened;
+    return bl_copies_get(files->copies, &object, e);
 }
 
-/* Describes an input: struct bl_far_files. Its content is the hash of its size and tag, since a tag is only of one
+/* Returns a descriptor of a copy that may be incomplete. */
+static int files_follow(void *context, const char *url, struct bl_far_copy **copy, struct bl_error *e)
+{
+    struct bl_remote_files *files = context;
+    struct bl_remote_object object;
+    BL_TRY(bl_remote_files_find(files, url, &object, e));
+    return bl_copies_follow(files->copies, &object, copy, e);
+}
+
+/* Sets what is known of an object, without a request. False: nothing is. */
+static bool files_recall(struct bl_remote_files *files, const char *url, struct bl_remote_object *object)
+{
+    (void)pthread_mutex_lock(&files->lock);
+    const struct bl_remote_object *known = files_find_known(files, url, url_hash(url));
+    if (known)
+        *object = *known;
+    (void)pthread_mutex_unlock(&files->lock);
+    return known;
+}
+
+static void files_announce(void *context, const char *url, int64_t begin, int64_t end)
+{
+    struct bl_remote_files *files = context;
+    struct bl_remote_object object;
+    if (files_recall(files, url, &object))
+        bl_copies_announce(files->copies, &object, begin, end);
+}
+
+static void files_release(void *context, const char *url)
+{
+    struct bl_remote_files *files = context;
+    struct bl_remote_object object;
+    if (files_recall(files, url, &object))
+        bl_copies_release(files->copies, &object);
+}
+
+/* Describes an input. Its content is the hash of its size and tag, since a tag is only of one
  * form of its bytes: the parts of an upload, or a compression. */
 static int files_identify(void *context, const char *url, int64_t *bytes, uint64_t *content, bool *missing,
                           struct bl_error *e)
@@ -288,7 +246,12 @@ int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_op
                                        .open_ranges = files_open_ranges,
                                        .read = bl_ranges_read,
                                        .close = bl_ranges_close,
-                                       .context = files};
+                                       .context = files,
+                                       .announce = files_announce,
+                                       .release = files_release,
+                                       .follow = files_follow,
+                                       .wait = bl_copies_wait,
+                                       .leave = bl_copies_leave};
     bl_far_set(&files->far);
     *out = files;
     return BL_OK;
@@ -299,8 +262,9 @@ void bl_remote_files_close(struct bl_remote_files *files)
     if (!files)
         return;
     bl_far_set(NULL);
-    for (size_t i = 0; i < COPIES; i++)
-        copy_close(&files->copy[i]);
+    if (files->remote)
+        bl_remote_end(files->remote);
+    bl_copies_close(files->copies);
     bl_ranges_free(&files->ranges);
     for (size_t i = 0; i < files->objects; i++) {
         bl_remote_object_free(files->object[i]);

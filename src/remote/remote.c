@@ -53,6 +53,11 @@ void bl_remote_count_unused(struct bl_remote *remote, int64_t bytes)
     atomic_fetch_sub(&remote->wanted, bytes);
 }
 
+void bl_remote_end(struct bl_remote *remote)
+{
+    atomic_store(&remote->is_ending, true);
+}
+
 void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts)
 {
     *counts = (struct bl_remote_counts){.requests = atomic_load(&remote->requests),
@@ -163,9 +168,8 @@ int bl_remote_stat(struct bl_remote *remote, const char *url, struct bl_remote_o
     return code;
 }
 
-/* Fetches bytes of an object; end 0: all of it. */
-static int object_fetch(struct bl_remote *remote, const struct bl_remote_object *object, int64_t begin, int64_t end,
-                        bl_exchange_sink *sink, void *context, struct bl_error *e)
+int bl_remote_fetch(struct bl_remote *remote, const struct bl_remote_object *object, int64_t begin, int64_t end,
+                    bl_remote_sink *sink, void *context, bool *lacks_ranges, struct bl_error *e)
 {
     struct bl_url parts;
     BL_TRY(bl_url_parse(&parts, object->url, e));
@@ -181,12 +185,23 @@ static int object_fetch(struct bl_remote *remote, const struct bl_remote_object 
         atomic_fetch_add(&remote->wanted, (end ? end : object->size) - begin);
         code = bl_fetch_run(&f, e);
     }
+    *lacks_ranges = code && end && f.answer.outcome == BL_REFUSED && f.answer.status == 200;
+    if (*lacks_ranges)
+        atomic_fetch_sub(&remote->wanted, end - begin);
     bl_answer_free(&f.answer);
     bl_url_free(&parts);
     /* Reading has begun: nothing is a mistake on the command line any more. */
     if (code == BL_EUSAGE && e)
         e->code = BL_EFAIL;
     return code == BL_EUSAGE ? BL_EFAIL : code;
+}
+
+/* Does the same for callers that report every failure alike. */
+static int object_fetch(struct bl_remote *remote, const struct bl_remote_object *object, int64_t begin, int64_t end,
+                        bl_exchange_sink *sink, void *context, struct bl_error *e)
+{
+    bool lacks_ranges;
+    return bl_remote_fetch(remote, object, begin, end, sink, context, &lacks_ranges, e);
 }
 
 /* Where bytes of an object go in memory. */

@@ -44,6 +44,9 @@ struct bl_remote;
 int bl_remote_open(struct bl_remote **out, const struct bl_remote_options *options, const struct bl_cancel *cancel,
                    struct bl_error *e);
 
+/* Has all calls that run, and later ones, return BL_ECANCEL soon. */
+void bl_remote_end(struct bl_remote *remote);
+
 /* NULL is accepted. No call may be running. */
 void bl_remote_close(struct bl_remote *remote);
 
@@ -61,6 +64,14 @@ int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *em
 /* Reads size bytes from offset on. They must be within the object. */
 int bl_remote_read(struct bl_remote *remote, const struct bl_remote_object *object, int64_t offset, size_t size,
                    void *data, struct bl_error *e);
+
+/* Gets bytes of an object, in order. Another result than BL_OK ends the fetch. */
+typedef int bl_remote_sink(void *context, const void *data, size_t size, struct bl_error *e);
+
+/* Fetches the bytes from begin to end, or all of the object where end is 0. *lacks_ranges, after a failure: the server
+ * sends whole objects alone, and has sent no byte to the sink. */
+int bl_remote_fetch(struct bl_remote *remote, const struct bl_remote_object *object, int64_t begin, int64_t end,
+                    bl_remote_sink *sink, void *context, bool *lacks_ranges, struct bl_error *e);
 
 /* Writes the whole object to a file that is empty, from its position on. */
 int bl_remote_save(struct bl_remote *remote, const struct bl_remote_object *object, int fd, struct bl_error *e);

@@ -10,13 +10,15 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/documents.h"
 #include "base/fs.h"
 #include "base/input_file.h"
 #include "base/text.h"
 #include "kind/input_stat.h"
+#include "remote/copies.h"
 
 #define FILES_MAX 4096 /* the most files of a chunk */
-#define URLS_MAX 16    /* the most objects of a chunk: each is waited for */
+#define URLS_MAX 256   /* the most objects of a chunk: they are fetched in the background */
 #define LINES_MAX 64   /* the most lines of a chunk, since each may stand for an hour of audio */
 #define TEXT_MAX ((size_t)64 << 10)
 
@@ -28,6 +30,9 @@
 /* The number of chunks into which the remaining bytes are divided, within the limits of the bytes of a chunk: several
  * for each of 64 workers, so that the last chunks do not keep one worker busy for long after the others have ended. */
 #define CHUNKS_LEFT 128
+
+/* Bytes before a part of a file that show whether a document begins with the part: a separator has at most so many. */
+#define BEFORE BL_SEPARATOR_MAX
 
 #define BYTES_MAX ((int64_t)1 << 60) /* limit of the size of a file, so that a sum of two cannot overflow */
 
@@ -117,6 +122,19 @@ static int chunk_add_small(struct bl_chunks *s, struct bl_chunk_files *out, int6
     return BL_OK;
 }
 
+/* Sets whether a file that is larger than a chunk may be cut. */
+static int chunk_is_divisible(const struct bl_chunks *s, const struct bl_input *input, bool *divisible,
+                              struct bl_error *e)
+{
+    bool is_far = bl_far_is(input->path);
+    /* An object stays the one whose first part was cut: its tag is compared. A small one is fetched as a whole, and one
+     * of these names is compressed or damaged. */
+    *divisible = is_far && s->begin;
+    bool is_whole = is_far && (input->bytes <= BL_REMOTE_WHOLE || bl_path_has_suffix(input->path, ".gz") ||
+                               bl_path_has_suffix(input->path, ".zst"));
+    return *divisible || is_whole ? BL_OK : s->kind->scan->is_divisible(s->config, input, divisible, e);
+}
+
 /* Makes the chunk a part of a large file, a file, or several small files. */
 static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl_error *e)
 {
@@ -127,9 +145,8 @@ static int chunk_fill(struct bl_chunks *s, struct bl_chunk_files *out, struct bl
     const struct bl_input *input = out->input;
     int64_t most = chunks_bytes(s);
     out->is_checked = !unusable;
-    /* An object is fetched as a whole, once: its parts would each wait for all of it. */
-    if (out->is_checked && (s->begin || input->bytes > most) && ops->is_divisible && !bl_far_is(input->path))
-        BL_TRY(ops->is_divisible(s->config, input, &divisible, e));
+    if (out->is_checked && (s->begin || input->bytes > most) && ops->is_divisible)
+        BL_TRY(chunk_is_divisible(s, input, &divisible, e));
     /* A file that was cut must stay divisible, and as it was when its first part was cut. */
     if (s->begin && (!divisible || input->bytes != s->bytes || input->modified != s->modified))
         return bl_input_report_changed(input, e);
@@ -277,8 +294,24 @@ int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found,
     return code;
 }
 
+void bl_chunk_files_announce(struct bl_chunk_files *files)
+{
+    const struct bl_chunk *chunk = &files->chunk;
+    for (int i = 0; i < chunk->inputs && !chunk->list; i++)
+        bl_far_announce(chunk->input[i].path, chunk->begin > BEFORE ? chunk->begin - BEFORE : 0, chunk->end);
+    files->is_announced = !chunk->list;
+}
+
+void bl_chunk_files_release(struct bl_chunk_files *files)
+{
+    for (int i = 0; i < files->chunk.inputs && files->is_announced; i++)
+        bl_far_release(files->chunk.input[i].path);
+    files->is_announced = false;
+}
+
 void bl_chunk_files_free(struct bl_chunk_files *files)
 {
+    bl_chunk_files_release(files);
     while (files->chunk.inputs)
         chunk_drop_last(files);
     free(files->input);

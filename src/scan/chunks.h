@@ -41,12 +41,18 @@ struct bl_chunk_files {
     struct bl_error fault; /* holds the text of chunk.fault */
     bool is_checked;       /* the inputs are known to be usable, with their sizes; otherwise the worker checks them */
     bool is_last;          /* the chunk is the last part of its file */
+    bool is_announced;     /* bl_chunk_files_announce was called */
 };
 
 /* Makes the next chunk. *found is false if there are no more. Free *out with bl_chunk_files_free, also after an error.
  */
 int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, bool *found, struct bl_error *e);
 void bl_chunk_files_free(struct bl_chunk_files *files);
+
+/* Announces that the chunk will be counted, so that what it reads of objects is fetched in the background; and that it
+ * was counted, so that they need not be kept for it. bl_chunk_files_free does the latter, too. */
+void bl_chunk_files_announce(struct bl_chunk_files *files);
+void bl_chunk_files_release(struct bl_chunk_files *files);
 
 /* Closes the list that is being read, if there is one. Call it when no more chunks are needed. */
 void bl_chunks_close(struct bl_chunks *chunks);

@@ -147,6 +147,8 @@ static int batch_run_count(struct batch_run *run, const struct bl_scan *scan, co
         code = bl_input_recheck(scan->kind, &chunk.input[i], e);
         run->rows = code ? i : run->rows;
     }
+    for (int i = 0; i < run->chunks; i++)
+        bl_chunk_files_release(&run->chunk[i]->files);
     bl_meter_end(&run->meter);
     return code;
 }
@@ -273,8 +275,12 @@ static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *
         if (code || !*found)
             return code;
         chunk->place.end = chunks_place(&s->chunks);
-        if (!scan->tasks || s->number++ % scan->tasks == scan->task)
+        if (!scan->tasks || s->number++ % scan->tasks == scan->task) {
+            /* Other kinds read places of an object. */
+            if (scan->kind->scan->chunk_bytes)
+                bl_chunk_files_announce(&chunk->files);
             return BL_OK;
+        }
         bl_chunk_files_free(&chunk->files);
     }
 }

@@ -394,12 +394,17 @@ class Failing(Packed):
         ("gone", None, "the object vanished, or access to it: there is no such object"), ("changed", Object(lines(200, 9)), "the object has changed")])
     def test_changed(self, _, now, words):
         """An object that changes after it was listed ends the run by name, with status 1, and no row says that it is bad."""
+        begun = threading.Event()
+
         def change(request):
             if request.path == "/bucket/v/0.jsonl":
                 if now:
                     self.store.buckets["bucket"]["v/3.jsonl"] = now
                 else:
                     self.store.buckets["bucket"].pop("v/3.jsonl", None)
+                begun.set()
+            elif request.path == "/bucket/v/3.jsonl":  # it may be fetched ahead
+                begun.wait(10)
         self.store.fault = change
         said = self.bload("pack", "s3://bucket/v/", *TEXT, "-T", "99", "-j", "1", "-o", "d", status=1)
         self.assertIn(f"s3://bucket/v/3.jsonl: {words}", said)

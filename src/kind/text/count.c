@@ -86,15 +86,11 @@ int bl_text_divisible(const void *values, const struct bl_input *input, bool *di
     if (format == BL_TEXT_NPY || format == BL_TEXT_MEGATRON ||
         (format == BL_TEXT_PLAIN && config->prepared.rule.by == BL_DIVISION_FILE))
         return BL_OK;
-    struct bl_input_file file;
-    if (bl_input_file_open(&file, input->path) != 0)
-        return BL_OK; /* counting reports why */
-    ssize_t n = bl_input_file_pread(&file, head, sizeof head, 0);
-    int code = n < 0 ? bl_error_errno(e, BL_EFAIL, "cannot read %s", input->path) : BL_OK;
-    bl_input_file_close(&file);
-    *divisible = !code && !bl_instream_is_compressed(head, (size_t)n) && !bl_archive_detect(head, (size_t)n) &&
-                 !bl_utf8_other_mark(head, (size_t)n);
-    return code;
+    size_t n;
+    BL_TRY(bl_instream_head(input->path, head, sizeof head, &n, e));
+    *divisible =
+        n && !bl_instream_is_compressed(head, n) && !bl_archive_detect(head, n) && !bl_utf8_other_mark(head, n);
+    return BL_OK;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
