@@ -54,10 +54,10 @@ struct bl_far_copy {
     int missing;  /* extents that are */
     int urgent;   /* of these */
     int readers, announced, fetches;
-    int64_t demand; /* bytes of the next extent that is asked for without announcement */
-    bool is_ranged; /* the server is known to send parts of the object */
-    bool is_whole;  /* it does not, or the object is small: there is one extent */
-    int code;       /* of a fetch that failed */
+    int64_t demand, demanded; /* bytes of the last extent that was asked for without announcement, and its end */
+    bool is_ranged;           /* the server is known to send parts of the object */
+    bool is_whole;            /* it does not, or the object is small: there is one extent */
+    int code;                 /* of a fetch that failed */
     struct bl_error *error;
     struct bl_far_copy *same; /* the next one of the bucket */
     struct copy_queue *queue; /* NULL: in none */
@@ -150,6 +150,18 @@ static int copy_insert_extent(struct bl_far_copy *copy, size_t i, int64_t begin,
     return BL_OK;
 }
 
+/* Makes the extent before i larger, from begin up to end or a whole part. Returns where it ends now. One that is being
+ * fetched, or does not end at begin, stays as it is. */
+static int64_t copy_extend_extent(struct bl_far_copy *copy, size_t i, int64_t begin, int64_t end)
+{
+    struct extent *last = i ? &copy->extent[i - 1] : NULL;
+    if (!last || last->end != begin || last->state != EXTENT_MISSING || last->is_urgent)
+        return begin;
+    int64_t most = last->begin + PART;
+    last->end = end < most ? end : most > begin ? most : begin;
+    return last->end;
+}
+
 /* Adds missing extents for the bytes from begin to end that no extent has. */
 static int copy_add_range(struct bl_far_copy *copy, int64_t begin, int64_t end, struct bl_error *e)
 {
@@ -158,11 +170,12 @@ static int copy_add_range(struct bl_far_copy *copy, int64_t begin, int64_t end, 
     begin = copy->is_whole ? 0 : begin;
     for (size_t i = copy_find_extent(copy, begin); begin < end; i++) {
         int64_t next = i < copy->extents && copy->extent[i].begin < end ? copy->extent[i].begin : end;
+        begin = copy_extend_extent(copy, i, begin, next);
         if (next > begin) {
             next = next - begin < part ? next : begin + part;
             BL_TRY(copy_insert_extent(copy, i, begin, next, e));
         }
-        begin = copy->extent[i].end;
+        begin = i < copy->extents ? copy->extent[i].end : end;
     }
     return BL_OK;
 }
@@ -216,12 +229,8 @@ static struct bl_far_copy *copies_need(struct bl_copies *c, const struct bl_remo
     struct bl_far_copy *copy = copies_find(c, object), **bucket = copies_bucket(c, object->url);
     if (copy || !(copy = calloc(1, sizeof *copy)))
         return copy;
-    *copy = (struct bl_far_copy){.copies = c,
-                                 .object = *object,
-                                 .fd = -1,
-                                 .demand = DEMAND_LEAST,
-                                 .is_whole = object->size <= BL_REMOTE_WHOLE,
-                                 .same = *bucket};
+    *copy = (struct bl_far_copy){
+        .copies = c, .object = *object, .fd = -1, .is_whole = object->size <= BL_REMOTE_WHOLE, .same = *bucket};
     *bucket = copy;
     return copy;
 }
@@ -543,10 +552,13 @@ static struct extent *copy_need_extent(struct bl_far_copy *copy, int64_t offset,
 {
     size_t i = copy_find_extent(copy, offset);
     if (i == copy->extents || copy->extent[i].begin > offset) {
+        /* A reader that goes on gets more each time; one that only ends a document needs little. */
+        bool is_next = offset && offset == copy->demanded;
+        copy->demand = !is_next ? DEMAND_LEAST : copy->demand < PART ? 2 * copy->demand : PART;
         if (copy_add_range(copy, offset, offset + copy->demand, e))
             return NULL;
-        copy->demand = copy->demand < PART ? 2 * copy->demand : PART;
         i = copy_find_extent(copy, offset);
+        copy->demanded = copy->extent[i].end;
     }
     return &copy->extent[i];
 }
