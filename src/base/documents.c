@@ -196,7 +196,7 @@ static int documents_find_base(struct bl_documents *d, const char *path, int64_t
     if (!d->base || d->rule.separator_size == 1)
         return BL_OK;
     struct bl_input_file file;
-    if (bl_input_file_open(&file, path) != 0)
+    if (bl_input_file_open_whole(&file, path) != 0)
         return bl_opener_fail("cannot open", path, BL_EFAIL, e);
     int code = documents_find_independent(d, &file, path, &d->base, e);
     bl_input_file_close(&file);

@@ -199,7 +199,7 @@ int bl_instream_open(struct bl_instream **stream, const char *path, int64_t begi
     f->left = member.bytes > begin ? member.bytes - begin : 0;
     f->path = path;
     f->cancel = cancel;
-    f->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
+    f->fd = strcmp(path, "-") == 0       ? STDIN_FILENO
             : bl_far_is(path) && !within ? bl_far_follow(path, &f->copy)
                                          : bl_opener_open(path, O_RDONLY | O_CLOEXEC);
     /* A file that may not be read is the input's fault; a missing one was there when it was listed. */

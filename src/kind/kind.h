@@ -247,6 +247,10 @@ struct bl_kind_scan {
      * contents. Such a kind is used on request only. BL_EDATA: no folder. NULL: inputs are files. */
     int (*stat_folder)(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
+    /* Returns whether count reads the file from its beginning to its end; otherwise it reads places of it, by an index.
+     * NULL: it does, for a kind with chunk_bytes. */
+    bool (*is_streamed)(const void *config, const char *path);
+
     /* Sets whether a file may be counted in parts. May be NULL: no file may. */
     int (*is_divisible)(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 

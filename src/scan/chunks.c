@@ -294,12 +294,14 @@ int bl_chunks_next(struct bl_chunks *s, struct bl_chunk_files *out, bool *found,
     return code;
 }
 
-void bl_chunk_files_announce(struct bl_chunk_files *files)
+void bl_chunk_files_announce(struct bl_chunk_files *files, const struct bl_kind_scan *ops, const void *config)
 {
     const struct bl_chunk *chunk = &files->chunk;
-    for (int i = 0; i < chunk->inputs && !chunk->list; i++)
+    files->is_announced = ops->chunk_bytes && !chunk->list;
+    for (int i = 0; i < chunk->inputs && files->is_announced; i++)
+        files->is_announced = !ops->is_streamed || ops->is_streamed(config, chunk->input[i].path);
+    for (int i = 0; i < chunk->inputs && files->is_announced; i++)
         bl_far_announce(chunk->input[i].path, chunk->begin > BEFORE ? chunk->begin - BEFORE : 0, chunk->end);
-    files->is_announced = !chunk->list;
 }
 
 void bl_chunk_files_release(struct bl_chunk_files *files)

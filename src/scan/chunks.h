@@ -49,9 +49,10 @@ struct bl_chunk_files {
 int bl_chunks_next(struct bl_chunks *chunks, struct bl_chunk_files *out, bool *found, struct bl_error *e);
 void bl_chunk_files_free(struct bl_chunk_files *files);
 
-/* Announces that the chunk will be counted, so that what it reads of objects is fetched in the background; and that it
- * was counted, so that they need not be kept for it. bl_chunk_files_free does the latter, too. */
-void bl_chunk_files_announce(struct bl_chunk_files *files);
+/* Announces that the chunk will be counted, so that objects that are read from their beginning to their end are fetched
+ * in the background; and that it was counted, so that they need not be kept for it. bl_chunk_files_free does the
+ * latter, too. */
+void bl_chunk_files_announce(struct bl_chunk_files *files, const struct bl_kind_scan *ops, const void *config);
 void bl_chunk_files_release(struct bl_chunk_files *files);
 
 /* Closes the list that is being read, if there is one. Call it when no more chunks are needed. */

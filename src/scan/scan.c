@@ -276,9 +276,7 @@ static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *
             return code;
         chunk->place.end = chunks_place(&s->chunks);
         if (!scan->tasks || s->number++ % scan->tasks == scan->task) {
-            /* Other kinds read places of an object. */
-            if (scan->kind->scan->chunk_bytes)
-                bl_chunk_files_announce(&chunk->files);
+            bl_chunk_files_announce(&chunk->files, scan->kind->scan, scan->config);
             return BL_OK;
         }
         bl_chunk_files_free(&chunk->files);

@@ -54,6 +54,12 @@ static int own_want(void *config, const struct bl_kind_wanted *wanted, struct bl
     return own->inner->scan->want(own->inner_config, wanted, e);
 }
 
+static bool own_is_streamed(const void *config, const char *path)
+{
+    const struct bl_own *own = config;
+    return own->inner->scan->is_streamed(own->inner_config, path);
+}
+
 static int own_is_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e)
 {
     const struct bl_own *own = config;
@@ -299,6 +305,7 @@ static void own_set_scan(struct bl_own *own)
     own->scan.totals = own->total;
     own->scan.number = inner->number ? own_number : NULL;
     own->scan.want = inner->want ? own_want : NULL;
+    own->scan.is_streamed = inner->is_streamed ? own_is_streamed : NULL;
     own->scan.is_divisible = inner->is_divisible ? own_is_divisible : NULL;
     own->scan.open = bl_own_counter_open;
     own->scan.count = bl_own_count;

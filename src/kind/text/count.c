@@ -73,6 +73,12 @@ int bl_text_counter_open(const void *config, const struct bl_kind_env *env, stru
     return code;
 }
 
+bool bl_text_is_streamed(const void *values, const char *path)
+{
+    enum bl_text_format format = bl_text_format_of(values, path);
+    return format != BL_TEXT_TOKENS && format != BL_TEXT_MEGATRON;
+}
+
 /* A file is divisible if the beginning of a document can be found from any byte: not where the file is compressed,
  * an archive, UTF-16 or one document. */
 int bl_text_divisible(const void *values, const struct bl_input *input, bool *divisible, struct bl_error *e)

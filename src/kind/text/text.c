@@ -206,6 +206,7 @@ static const struct bl_kind_scan text_scan = {
     .number = text_number,
     .want = bl_text_keys_want,
     .take_key = bl_text_take_key,
+    .is_streamed = bl_text_is_streamed,
     .is_divisible = bl_text_divisible,
     .open = bl_text_counter_open,
     .count = bl_text_count_chunk,

@@ -22,6 +22,7 @@ extern const struct bl_kind bl_kind_text;
 /* Counting text: turns documents into rows, and stores their steps in the spool. */
 
 /* The callbacks of the scan, as in struct bl_kind_scan. */
+bool bl_text_is_streamed(const void *config, const char *path);
 int bl_text_divisible(const void *config, const struct bl_input *input, bool *divisible, struct bl_error *e);
 bl_counter_open bl_text_counter_open;
 bl_kind_count bl_text_count_chunk;
