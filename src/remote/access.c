@@ -20,6 +20,7 @@
 #define SERVICE_SECONDS 10  /* within which another service of keys must */
 #define SERVICE_TRIES 3     /* of a request to it */
 #define SERVICE_BYTES 65536 /* of an answer */
+#define HASHED_MAX 65536    /* bytes of a body that is hashed though TLS protects it */
 
 /* Something that a server said about a name: the region of a bucket, the commit of a revision. */
 struct note {
@@ -225,11 +226,12 @@ static int service_exchange(struct bl_access *access, const struct bl_key_reques
     if (!asked->is_local && site.is_plain && !is_near && !access->options.insecure)
         return bl_error_set(e, BL_EUSAGE, "%s: http:// protects no credentials: use https://, or --insecure",
                             asked->url);
+    const struct bl_http_body body = {asked->form, asked->form ? strlen(asked->form) : 0};
     const int seconds = asked->is_local ? LOCAL_SECONDS : SERVICE_SECONDS;
     const struct bl_http_request request = {.method = asked->method,
                                             .url = asked->url,
                                             .headers = asked->headers,
-                                            .form = asked->form,
+                                            .body = asked->form ? &body : NULL,
                                             .is_direct = asked->is_local || is_near,
                                             .size = -1,
                                             .limit = SERVICE_BYTES,
@@ -383,13 +385,27 @@ static size_t listing_query(const struct bl_url *url, const struct bl_ask *ask, 
     return count;
 }
 
+/* Sets the hash of a body by which it is signed. A large one that TLS protects is not read twice. */
+static int ask_hash(const struct bl_curl *curl, const struct bl_ask *ask, bool is_plain,
+                    char payload[BL_SIGN_PAYLOAD_SIZE], struct bl_error *e)
+{
+    if (!is_plain && ask->body->size > HASHED_MAX) {
+        memcpy(payload, BL_SIGN_UNSIGNED, sizeof BL_SIGN_UNSIGNED);
+        return BL_OK;
+    }
+    return bl_sign_hash(curl, ask->body->data, ask->body->size, payload, e);
+}
+
 /* Signs a request whose URL is complete but for its query. */
 static int store_sign(struct bl_access *access, const struct bl_ask *ask, const struct bl_keys *keys,
                       const struct bl_pair *query, size_t queries, struct bl_ready *ready, struct bl_error *e)
 {
     struct bl_site site;
     struct bl_buffer host = {0};
+    char payload[BL_SIGN_PAYLOAD_SIZE];
     (void)bl_site_parse(&site, ready->url.data);
+    if (ask->body)
+        BL_TRY(ask_hash(access->curl, ask, site.is_plain, payload, e));
     bl_site_append_host(&host, &site);
     const struct bl_signing signing = {.method = ask->method,
                                        .host = host.data,
@@ -398,6 +414,7 @@ static int store_sign(struct bl_access *access, const struct bl_ask *ask, const 
                                        .queries = queries,
                                        .region = ready->region,
                                        .service = "s3",
+                                       .payload = ask->body ? payload : NULL,
                                        .keys = keys,
                                        .now = time(NULL)};
     int code = bl_buffer_check(&host, e);
@@ -434,8 +451,10 @@ static int store_prepare(struct bl_access *access, const struct bl_url *url, con
                          struct bl_ready *ready, struct bl_error *e)
 {
     const struct bl_keys *keys = NULL;
-    struct bl_pair query[4];
-    size_t queries = ask->purpose == BL_GET_LISTING ? listing_query(url, ask, query) : 0;
+    struct bl_pair parts[4];
+    bool is_listing = ask->purpose == BL_GET_LISTING;
+    size_t queries = is_listing ? listing_query(url, ask, parts) : ask->queries;
+    const struct bl_pair *query = is_listing ? parts : ask->query;
     BL_TRY(store_find_region(access, url, ready, e));
     if (!access->options.anonymous)
         BL_TRY(access_find_keys(access, url, &keys, e));
@@ -561,6 +580,8 @@ int bl_access_prepare(struct bl_access *access, const struct bl_url *url, const 
         bl_buffer_printf(&ready->headers, "If-Match: \"%s\"", ask->tag);
         bl_buffer_byte(&ready->headers, '\0');
     }
+    if (ask->is_new)
+        bl_buffer_append(&ready->headers, "If-None-Match: *", sizeof "If-None-Match: *");
     BL_TRY(bl_buffer_check(&ready->url, e));
     BL_TRY(bl_buffer_check(&ready->headers, e));
     return ready_protect(ready, access, e);

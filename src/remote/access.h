@@ -31,6 +31,7 @@ enum bl_purpose {
     BL_GET_OBJECT,
     BL_GET_LISTING, /* a part of the list of objects */
     BL_GET_COMMIT,  /* hf: what the revision means now */
+    BL_GET_UPLOADS, /* a part of the list of uploads that were begun: the query says which */
 };
 
 struct bl_ask {
@@ -39,6 +40,11 @@ struct bl_ask {
     const char *token;  /* a listing: of the part; the first one has none. hf: the URL of the part */
     int64_t begin, end; /* a range of the object; end 0: all of it */
     const char *tag;    /* the object must have it, or NULL */
+    bool is_new;        /* there must be no object: If-None-Match: * */
+    /* Of a store: parameters of the request, and what it sends; body NULL: nothing. */
+    const struct bl_pair *query;
+    size_t queries;
+    const struct bl_http_body *body;
 };
 
 /* A request that is ready to be sent. Start from {0}; free with bl_ready_free. */

@@ -20,13 +20,14 @@
 #define BL_CURL_OPTIONS(OPTION)                                                                                        \
     OPTION(WRITEDATA, 10001)                                                                                           \
     OPTION(URL, 10002)                                                                                                 \
+    OPTION(READDATA, 10009)                                                                                            \
     OPTION(ERRORBUFFER, 10010)                                                                                         \
-    OPTION(POSTFIELDS, 10015)                                                                                          \
     OPTION(USERAGENT, 10018)                                                                                           \
     OPTION(LOW_SPEED_LIMIT, 19)                                                                                        \
     OPTION(LOW_SPEED_TIME, 20)                                                                                         \
     OPTION(HTTPHEADER, 10023)                                                                                          \
     OPTION(HEADERDATA, 10029)                                                                                          \
+    OPTION(UPLOAD, 46)                                                                                                 \
     OPTION(CUSTOMREQUEST, 10036)                                                                                       \
     OPTION(NOPROGRESS, 43)                                                                                             \
     OPTION(NOBODY, 44)                                                                                                 \
@@ -38,15 +39,19 @@
     OPTION(TIMEOUT_MS, 155)                                                                                            \
     OPTION(CONNECTTIMEOUT_MS, 156)                                                                                     \
     OPTION(OPENSOCKETDATA, 10164)                                                                                      \
+    OPTION(SEEKDATA, 10168)                                                                                            \
     OPTION(NOPROXY, 10177)                                                                                             \
     OPTION(PROTOCOLS, 181)                                                                                             \
     OPTION(TCP_KEEPALIVE, 213)                                                                                         \
     OPTION(PATH_AS_IS, 234)                                                                                            \
     OPTION(SUPPRESS_CONNECT_HEADERS, 265)                                                                              \
     OPTION(WRITEFUNCTION, 20011)                                                                                       \
+    OPTION(READFUNCTION, 20012)                                                                                        \
     OPTION(HEADERFUNCTION, 20079)                                                                                      \
     OPTION(OPENSOCKETFUNCTION, 20163)                                                                                  \
-    OPTION(XFERINFOFUNCTION, 20219)
+    OPTION(SEEKFUNCTION, 20167)                                                                                        \
+    OPTION(XFERINFOFUNCTION, 20219)                                                                                    \
+    OPTION(INFILESIZE_LARGE, 30115)
 
 #define BL_CURL_OPTION_VALUE(name, number) BL_CURLOPT_##name = number,
 enum { BL_CURL_OPTIONS(BL_CURL_OPTION_VALUE) };

@@ -33,6 +33,7 @@ struct exchange {
     struct bl_answer *answer;
     struct bl_error *e;
     size_t header_bytes;
+    size_t given;     /* bytes of the request's body */
     bool is_data;     /* the body goes to the sink */
     bool is_far;      /* an address was refused */
     bool is_reached;  /* a socket was opened */
@@ -342,6 +343,29 @@ static size_t exchange_take_body(const char *data, size_t one, size_t size, void
     return all;
 }
 
+/* Gives the next bytes of the request's body. */
+static size_t exchange_give_body(char *to, size_t one, size_t size, void *context)
+{
+    struct exchange *x = context;
+    const struct bl_http_body *body = x->request->body;
+    size_t left = body->size - x->given, all = one * size < left ? one * size : left;
+    memcpy(to, (const char *)body->data + x->given, all);
+    x->given += all;
+    x->answer->sent += (int64_t)all;
+    return all;
+}
+
+/* Moves to another place of the request's body: libcurl repeats a request that a kept connection did not answer. */
+static int exchange_seek_body(void *context, int64_t offset, int origin)
+{
+    struct exchange *x = context;
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > x->request->body->size)
+        return 1;
+    x->given = (size_t)offset;
+    x->answer->is_resent = true;
+    return 0;
+}
+
 /* Is called often, and once a second when nothing comes. */
 static int exchange_check_cancel(void *context, int64_t total, int64_t now, int64_t up_total, int64_t up_now)
 {
@@ -352,6 +376,28 @@ static int exchange_check_cancel(void *context, int64_t total, int64_t now, int6
 }
 
 /* --- request ------------------------------------------------------------------------------------------------------ */
+
+/* Sets the method of a request, and what its body needs. */
+static int exchange_set_method(const struct bl_curl *curl, void *handle, struct exchange *x)
+{
+    const struct bl_http_request *r = x->request;
+    bool is_get = strcmp(r->method, "GET") == 0 || strcmp(r->method, "HEAD") == 0;
+    int result = BL_CURLE_OK;
+    if (r->body) {
+        result = curl->curl_easy_setopt(handle, BL_CURLOPT_UPLOAD, 1L);
+        if (!result)
+            result = curl->curl_easy_setopt(handle, BL_CURLOPT_INFILESIZE_LARGE, (int64_t)r->body->size);
+        if (!result)
+            result = curl->curl_easy_setopt(handle, BL_CURLOPT_READFUNCTION, exchange_give_body);
+        if (!result)
+            result = curl->curl_easy_setopt(handle, BL_CURLOPT_READDATA, x);
+        if (!result)
+            result = curl->curl_easy_setopt(handle, BL_CURLOPT_SEEKFUNCTION, exchange_seek_body);
+        if (!result)
+            result = curl->curl_easy_setopt(handle, BL_CURLOPT_SEEKDATA, x);
+    }
+    return result || is_get ? result : curl->curl_easy_setopt(handle, BL_CURLOPT_CUSTOMREQUEST, r->method);
+}
 
 /* Sets the options of a request. */
 static int exchange_set_options(const struct bl_curl *curl, void *handle, struct exchange *x, struct bl_curl_list *list,
@@ -398,10 +444,8 @@ static int exchange_set_options(const struct bl_curl *curl, void *handle, struct
     /* A server must not choose, by a name in no_proxy, that this machine connects. */
     if (!result && is_proxied)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_NOPROXY, "");
-    if (!result && r->form)
-        result = curl->curl_easy_setopt(handle, BL_CURLOPT_POSTFIELDS, r->form);
-    if (!result && strcmp(r->method, "PUT") == 0)
-        result = curl->curl_easy_setopt(handle, BL_CURLOPT_CUSTOMREQUEST, r->method);
+    if (!result)
+        result = exchange_set_method(curl, handle, x);
     if (!result && r->is_direct)
         result = curl->curl_easy_setopt(handle, BL_CURLOPT_NOPROXY, "*");
     if (!result && r->certificates)
@@ -420,9 +464,6 @@ static struct bl_curl_list *request_make_list(const struct bl_curl *curl, const 
     }
     for (size_t at = 0; more && r->headers && at < r->headers->size; at += strlen(r->headers->data + at) + 1)
         more = curl->curl_slist_append(list, r->headers->data + at);
-    /* libcurl would wait for the server to ask for a large body. */
-    if (more && r->form)
-        more = curl->curl_slist_append(list, "Expect:");
     bl_buffer_free(&range);
     if (!more)
         curl->curl_slist_free_all(list);

@@ -23,20 +23,26 @@ enum bl_reach {
     BL_REACH_LOOPBACK, /* plain HTTP: this machine alone */
 };
 
+/* What a request sends. */
+struct bl_http_body {
+    const void *data;
+    size_t size;
+};
+
 /* Gets the bytes of an object, in order. BL_OK: go on. */
 typedef int bl_exchange_sink(void *context, const void *data, size_t size, struct bl_error *e);
 
 struct bl_http_request {
-    const char *method; /* "GET", "HEAD", "PUT" without a body, or "POST" */
+    const char *method; /* "GET", "HEAD", "PUT", "POST", "DELETE" */
     const char *url;
     const struct bl_buffer *headers; /* lines, each with a NUL after it */
-    const char *form;                /* the body of a POST, as an HTML form encodes it; or NULL */
     enum bl_reach reach;
-    bool is_direct;     /* by no proxy */
-    int64_t begin, end; /* the range that is requested by a header Range; end 0: the whole object */
-    int64_t size;       /* of the object; -1: it is not known, and neither are begin and end */
-    const char *tag;    /* the tag that the answer must have, or NULL */
-    int64_t limit;      /* bytes of an answer whose size is not known */
+    bool is_direct;                  /* by no proxy */
+    const struct bl_http_body *body; /* or NULL: there is none, and no Content-Length */
+    int64_t begin, end;              /* the range that is requested by a header Range; end 0: the whole object */
+    int64_t size;                    /* of the object; -1: it is not known, and neither are begin and end */
+    const char *tag;                 /* the tag that the answer must have, or NULL */
+    int64_t limit;                   /* bytes of an answer whose size is not known */
     int connect_seconds, stall_seconds;
     const atomic_bool *is_ending; /* once it is set, the exchange ends as if it was cancelled; or NULL */
     const char *certificates;     /* a file, or NULL: libcurl's own */
@@ -64,6 +70,8 @@ struct bl_answer {
     int64_t total;    /* the object's size, by Content-Range or Content-Length; -1: unknown */
     int64_t received; /* bytes given to the sink */
     int64_t fetched;  /* bytes of any body */
+    int64_t sent;     /* bytes of the request's body */
+    bool is_resent;   /* libcurl has begun the body anew: a server may have got the request twice */
     bool is_ranged;   /* Content-Range was understood */
     int64_t first, last;
     char tag[BL_TAG_SIZE]; /* the ETag without quotes, or else the time of the last modification, or "" */

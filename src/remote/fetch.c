@@ -13,7 +13,8 @@
 
 #define HOPS_MAX 10 /* redirects of a request */
 #define CONNECT_SECONDS 10
-#define PAUSE_FIRST 0.25 /* seconds; each pause is twice as long as the one before */
+#define COMPLETION_PATIENCE 10 /* times the usual pause of a server that completes an upload */
+#define PAUSE_FIRST 0.25       /* seconds; each pause is twice as long as the one before */
 #define PAUSE_MAX 16.0
 #define PAUSE_ASKED_MAX 60           /* seconds that a server may ask for */
 #define UNREACHED_RETRIES 2          /* before any server was reached: a name is most likely wrong */
@@ -84,9 +85,10 @@ static int fetch_exchange(struct bl_fetch *f, const struct bl_http_request *requ
     struct bl_remote *remote = f->remote;
     bl_answer_free(&f->answer);
     atomic_fetch_add(&remote->requests, 1);
-    int code =
-        bl_exchange(remote->curl, far ? f->handles->far : f->handles->own, request, remote->cancel, &f->answer, e);
+    int code = bl_exchange(remote->curl, far ? f->handles->far : f->handles->own, request,
+                           f->is_last ? NULL : remote->cancel, &f->answer, e);
     atomic_fetch_add(&remote->fetched, f->answer.fetched);
+    atomic_fetch_add(&remote->sent, f->answer.sent);
     if (f->answer.status)
         atomic_store(&remote->is_reached, true);
     return code;
@@ -237,11 +239,13 @@ static int fetch_try(struct bl_fetch *f, struct bl_error *e)
                                       .begin = f->ask.begin,
                                       .end = f->ask.end,
                                       .size = f->size,
-                                      .tag = f->ask.tag && *f->ask.tag ? f->ask.tag : NULL,
+                                      .tag = f->ask.tag && *f->ask.tag && !f->is_write ? f->ask.tag : NULL,
+                                      .body = f->ask.body,
                                       .limit = LIST_MAX,
                                       .connect_seconds = CONNECT_SECONDS,
-                                      .stall_seconds = f->remote->options.timeout,
-                                      .is_ending = &f->remote->is_ending,
+                                      .stall_seconds =
+                                          f->remote->options.timeout * (f->is_completion ? COMPLETION_PATIENCE : 1),
+                                      .is_ending = f->is_last ? NULL : &f->remote->is_ending,
                                       .certificates = bl_access_certificates(f->remote->access),
                                       .sink = f->sink,
                                       .context = f->context};
@@ -264,6 +268,56 @@ static bool answer_is_temporary(const struct bl_answer *answer)
             return true;
     }
     return false;
+}
+
+/* Parses what the store says is wrong. The body of an answer 200 to a write can say it, too. */
+static void fetch_parse_fault(const struct bl_fetch *f, struct bl_store_fault *fault)
+{
+    const struct bl_buffer *text = f->is_write && f->text && f->answer.status == 200 ? f->text : &f->answer.text;
+    bl_store_fault_parse(fault, text->data ? text->data : "", text->size);
+}
+
+/* Whether another try of the fetch may succeed. Of a write, some faults are temporary whatever the status is. */
+static bool fetch_is_temporary(const struct bl_fetch *f)
+{
+    static const char *const faults[] = {"InternalError",  "SlowDown",         "ServiceUnavailable",
+                                         "RequestTimeout", "OperationAborted", "ConditionalRequestConflict"};
+    if (answer_is_temporary(&f->answer))
+        return true;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        if (f->answer.outcome == BL_ANSWERED && strcmp(f->fault, faults[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the answer to a write ends the tries; see bl_fetch_run. Keeps the fault, and whether the write may have been
+ * done: a server that broke off, or failed, may have done it. */
+static bool fetch_end_write(struct bl_fetch *f)
+{
+    const struct bl_answer *a = &f->answer;
+    struct bl_store_fault fault;
+    int status = a->status;
+    fetch_parse_fault(f, &fault);
+    memcpy(f->fault, fault.code, sizeof f->fault);
+    f->may_be_done = f->may_be_done || a->is_resent || a->outcome == BL_BROKEN;
+    if (a->outcome != BL_ANSWERED)
+        return false;
+    if ((status == 200 || status == 201 || status == 204) && !*f->fault)
+        return true;
+    f->may_be_done = f->may_be_done || status < 300 || status >= 500 || status == 408;
+    bool is_absent = status == 404 && strcmp(f->fault, "NoSuchBucket") != 0;
+    return status == 412 || is_absent || (status == 409 && f->is_completion);
+}
+
+/* Whether the answer ends the tries. */
+static bool fetch_is_answered(struct bl_fetch *f)
+{
+    const struct bl_answer *a = &f->answer;
+    if (f->is_write)
+        return fetch_end_write(f);
+    return (a->outcome == BL_ANSWERED && (a->status == 200 || a->status == 206)) ||
+           (answer_is_redirect(a) && a->linked_size >= 0);
 }
 
 /* Waits before another try: longer each time, as long as the server asks for, and by chance, so that requests that
@@ -323,15 +377,34 @@ static const struct fault_meaning {
     {410, NULL, BL_URL_WEB, "there is no such file"},
 };
 
-static const char *fault_find_meaning(enum bl_url_scheme scheme, int status, const char *code)
+/* And to a write, before the table above. */
+static const struct fault_meaning write_meanings[] = {
+    {0, "NotImplemented", BL_URL_S3,
+     "the store does not have what bload needs: conditional writes (If-None-Match, If-Match) and uploads in parts"},
+    {403, "AccessDenied", BL_URL_S3, "access denied: the credentials may not write it"},
+};
+
+/* Returns the meaning of an answer by a table, or NULL. */
+static const char *meaning_find(const struct fault_meaning *table, size_t count, enum bl_url_scheme scheme, int status,
+                                const char *code)
 {
     scheme = scheme == BL_URL_GS ? BL_URL_S3 : scheme;
-    for (size_t i = 0; i < sizeof fault_meanings / sizeof *fault_meanings; i++) {
-        const struct fault_meaning *m = &fault_meanings[i];
+    for (const struct fault_meaning *m = table; m < table + count; m++) {
         if (m->scheme == scheme && (!m->status || m->status == status) && (!m->code || strcmp(m->code, code) == 0))
             return m->text;
     }
     return NULL;
+}
+
+static const char *fault_find_meaning(const struct bl_fetch *f, const char *code)
+{
+    const char *found = NULL;
+    if (f->is_write)
+        found = meaning_find(write_meanings, sizeof write_meanings / sizeof *write_meanings, f->url->scheme,
+                             f->answer.status, code);
+    return found ? found
+                 : meaning_find(fault_meanings, sizeof fault_meanings / sizeof *fault_meanings, f->url->scheme,
+                                f->answer.status, code);
 }
 
 /* Records why the fetch failed. tries: how many there were. */
@@ -343,21 +416,22 @@ static int fetch_fail(const struct bl_fetch *f, int tries, struct bl_error *e)
     int code = f->is_definite ? BL_EUSAGE : BL_EFAIL;
     if (a->outcome == BL_STOPPED)
         return bl_error_set(e, BL_ECANCEL, "%s: stopped", f->name);
+    const char *verb = f->verb ? f->verb : "fetched";
     if (a->outcome == BL_CHANGED || (a->outcome == BL_ANSWERED && (a->status == 412 || a->status == 416)))
         return bl_error_set(e, BL_EFAIL, "%s: the object has changed since the run listed it%s%s", f->name,
                             *a->reason ? ": " : "", a->reason);
-    bl_store_fault_parse(&fault, a->text.data ? a->text.data : "", a->text.size);
-    const char *meaning = a->outcome == BL_ANSWERED ? fault_find_meaning(f->url->scheme, a->status, fault.code) : NULL;
-    if (meaning && f->is_definite)
+    fetch_parse_fault(f, &fault);
+    const char *meaning = a->outcome == BL_ANSWERED ? fault_find_meaning(f, fault.code) : NULL;
+    if (meaning && (f->is_definite || f->is_write))
         return bl_error_set(e, code, "%s: %s", f->name, meaning);
     if (meaning)
         return bl_error_set(e, code, "%s: the object vanished, or access to it: %s", f->name, meaning);
-    if (a->outcome != BL_ANSWERED || answer_is_temporary(a))
+    if (a->outcome != BL_ANSWERED || fetch_is_temporary(f))
         code = BL_EFAIL;
     bl_text_plural(plural, tries, "try|tries");
     if (a->outcome != BL_ANSWERED)
-        return bl_error_set(e, code, "%s: cannot be fetched: %s; %s", f->name, a->reason, plural);
-    return bl_error_set(e, code, "%s: cannot be fetched: the server answers %d%s%s%s%s; %s", f->name, a->status,
+        return bl_error_set(e, code, "%s: cannot be %s: %s; %s", f->name, verb, a->reason, plural);
+    return bl_error_set(e, code, "%s: cannot be %s: the server answers %d%s%s%s%s; %s", f->name, verb, a->status,
                         *fault.code ? " " : "", fault.code, *fault.message ? ": " : "", fault.message, plural);
 }
 
@@ -410,8 +484,7 @@ int bl_fetch_run(struct bl_fetch *f, struct bl_error *e)
         bool again = false;
         code = fetch_try(f, e);
         const struct bl_answer *a = &f->answer;
-        if (code || (a->outcome == BL_ANSWERED && (a->status == 200 || a->status == 206)) ||
-            (answer_is_redirect(a) && a->linked_size >= 0))
+        if (code || fetch_is_answered(f))
             break;
         code = fetch_renew(f, &again, e);
         tried = a->received >= PROGRESS ? 0 : tried;
@@ -421,7 +494,8 @@ int bl_fetch_run(struct bl_fetch *f, struct bl_error *e)
         bool is_first = a->outcome == BL_UNREACHED && !atomic_load(&remote->is_reached);
         int most =
             is_first && remote->options.retries > UNREACHED_RETRIES ? UNREACHED_RETRIES : remote->options.retries;
-        if (!again && (!answer_is_temporary(a) || tried >= most)) {
+        most = f->is_last ? 0 : most;
+        if (!again && (!fetch_is_temporary(f) || tried >= most)) {
             code = fetch_fail(f, tries, e);
             break;
         }

@@ -70,16 +70,18 @@ static int sts_sign(const struct key_search *s, const struct bl_keys *keys, cons
 {
     struct bl_site site;
     struct bl_buffer host = {0};
+    char payload[BL_SIGN_PAYLOAD_SIZE];
     const char *fault = bl_site_parse(&site, url);
     if (fault)
         return bl_error_set(e, BL_EUSAGE, "the endpoint %s is no URL of a server: %s", url, fault);
+    BL_TRY(bl_sign_hash(s->services->curl, form, strlen(form), payload, e));
     bl_site_append_host(&host, &site);
     const struct bl_signing signing = {.method = "POST",
                                        .host = host.data,
                                        .path = site.path,
                                        .region = s->chosen->region ? s->chosen->region : "us-east-1",
                                        .service = "sts",
-                                       .body = form,
+                                       .payload = payload,
                                        .is_plain = true,
                                        .keys = keys,
                                        .now = time(NULL)};
@@ -117,6 +119,10 @@ static int sts_ask(const struct key_search *s, const struct bl_pair *pair, size_
         code = bl_query_append(&form, pair, pairs, e);
     if (!code && signer)
         code = sts_sign(s, signer, url.data, form.data, &headers, e);
+    bl_buffer_text(&headers, "Content-Type: application/x-www-form-urlencoded");
+    bl_buffer_byte(&headers, '\0');
+    if (!code)
+        code = bl_buffer_check(&headers, e);
     const struct bl_key_request request = {.method = "POST", .url = url.data, .headers = &headers, .form = form.data};
     if (!code)
         code = s->services->ask(s->services->context, &request, &answer, &status, e);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -256,6 +257,144 @@ int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *
         bl_buffer_clear(next);
     bl_buffer_free(&p.key);
     bl_buffer_free(&p.tag);
+    return code;
+}
+
+/* --- uploads ------------------------------------------------------------------------------------------------------ */
+
+/* A list of uploads that is being parsed. key, id and begun are those of the present upload. */
+struct uploads_parser {
+    bl_pending_emit *emit;
+    void *context;
+    struct bl_buffer key, id;
+    int64_t begun;
+    struct bl_pending_place *next;
+    bool is_cut, is_encoded, is_list;
+    const char *fault;
+    bool retold; /* as in struct listing_parser */
+};
+
+void bl_pending_place_free(struct bl_pending_place *place)
+{
+    bl_buffer_free(&place->key);
+    bl_buffer_free(&place->id);
+}
+
+/* Returns the seconds since 1970 of "2026-11-29T10:20:30.000Z", or 0. */
+static int64_t begun_parse(const char *text)
+{
+    struct tm utc = {0};
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+    return end && (*end == '.' || *end == 'Z') ? (int64_t)timegm(&utc) : 0;
+}
+
+/* Gives an upload to the caller. */
+static int uploads_end_one(struct uploads_parser *p, struct bl_error *e)
+{
+    bl_buffer_text(&p->key, "");
+    bl_buffer_text(&p->id, "");
+    BL_TRY(bl_buffer_check(&p->key, e));
+    BL_TRY(bl_buffer_check(&p->id, e));
+    if (!p->id.size || !key_decode(&p->key, p->is_encoded)) {
+        p->fault = "an upload without a key or name";
+        return BL_OK;
+    }
+    const struct bl_pending upload = {p->key.data, p->id.data, p->begun};
+    int code = p->emit(p->context, &upload, e);
+    bl_buffer_clear(&p->key);
+    bl_buffer_clear(&p->id);
+    p->begun = 0;
+    return code;
+}
+
+/* Keeps what an element of the list says. */
+static int uploads_visit(void *context, const struct xml_reader *x, struct bl_error *e)
+{
+    struct uploads_parser *p = context;
+    const struct bl_buffer *text = &x->text;
+    p->is_list = p->is_list || xml_is(x, 0, "ListMultipartUploadsResult");
+    if (!p->is_list || p->fault)
+        return BL_OK;
+    if (x->depth == 2 && xml_is(x, 1, "IsTruncated"))
+        p->is_cut = strcmp(text->data, "true") == 0;
+    else if (x->depth == 2 && xml_is(x, 1, "EncodingType"))
+        p->is_encoded = strcmp(text->data, "url") == 0;
+    else if (x->depth == 2 && xml_is(x, 1, "NextKeyMarker") && p->retold)
+        bl_buffer_append(&p->next->key, text->data, text->size);
+    else if (x->depth == 2 && xml_is(x, 1, "NextUploadIdMarker") && p->retold)
+        bl_buffer_append(&p->next->id, text->data, text->size);
+    if (!p->retold || !xml_is(x, 1, "Upload"))
+        return BL_OK;
+    if (x->depth == 2)
+        return uploads_end_one(p, e);
+    if (x->depth == 3 && xml_is(x, 2, "Key"))
+        bl_buffer_append(&p->key, text->data, text->size);
+    else if (x->depth == 3 && xml_is(x, 2, "UploadId"))
+        bl_buffer_append(&p->id, text->data, text->size);
+    else if (x->depth == 3 && xml_is(x, 2, "Initiated"))
+        p->begun = begun_parse(text->data);
+    return BL_OK;
+}
+
+int bl_uploads_parse(const char *text, size_t size, bl_pending_emit *emit, void *context, struct bl_pending_place *next,
+                     struct bl_error *e)
+{
+    struct uploads_parser p = {.emit = emit, .context = context, .next = next};
+    bool good = true;
+    int code = xml_read(text, size, uploads_visit, &p, &good, e);
+    p.retold = true;
+    if (!code && good && p.is_list)
+        code = xml_read(text, size, uploads_visit, &p, &good, e);
+    if (!code && (!good || !p.is_list))
+        p.fault = "no list of uploads";
+    if (!p.is_cut) {
+        bl_buffer_clear(&next->key);
+        bl_buffer_clear(&next->id);
+    }
+    bl_buffer_text(&next->key, "");
+    bl_buffer_text(&next->id, "");
+    if (!code)
+        code = bl_buffer_check(&next->key, e);
+    if (!code)
+        code = bl_buffer_check(&next->id, e);
+    if (!code && !p.fault && p.is_cut && (!next->key.size || !key_decode(&next->key, p.is_encoded)))
+        p.fault = "a part of a list without the place of the next one";
+    if (!code && p.fault)
+        code = bl_error_set(e, BL_EFAIL, "the answer has %s", p.fault);
+    bl_buffer_free(&p.key);
+    bl_buffer_free(&p.id);
+    return code;
+}
+
+/* A member that is looked for. */
+struct member_search {
+    const char *root, *member;
+    struct bl_buffer *out;
+    bool found;
+};
+
+static int member_visit(void *context, const struct xml_reader *x, struct bl_error *e)
+{
+    struct member_search *search = context;
+    (void)e;
+    if (x->depth == 2 && xml_is(x, 0, search->root) && xml_is(x, 1, search->member) && !search->found) {
+        search->found = x->text.size > 0;
+        bl_buffer_append(search->out, x->text.data, x->text.size);
+    }
+    return BL_OK;
+}
+
+int bl_store_member(const char *text, size_t size, const char *root, const char *member, struct bl_buffer *out,
+                    struct bl_error *e)
+{
+    struct member_search search = {root, member, out, false};
+    bool good;
+    int code = xml_read(text, size, member_visit, &search, &good, e);
+    bl_buffer_text(out, "");
+    if (!code)
+        code = bl_buffer_check(out, e);
+    if (!code && (!good || !search.found))
+        code = bl_error_set(e, BL_EFAIL, "the answer has no %s", member);
     return code;
 }
 

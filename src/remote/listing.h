@@ -26,6 +26,29 @@ int bl_listing_parse(const char *text, size_t size, bl_listed_emit *emit, void *
  */
 int bl_tree_parse(const char *text, size_t size, bl_listed_emit *emit, void *context, struct bl_error *e);
 
+/* An upload in parts that was begun, and neither completed nor ended. */
+struct bl_pending {
+    const char *key, *id;
+    int64_t begun; /* seconds since 1970; 0: unknown */
+};
+
+typedef int bl_pending_emit(void *context, const struct bl_pending *upload, struct bl_error *e);
+
+/* Where the next part of a list of uploads begins. */
+struct bl_pending_place {
+    struct bl_buffer key, id; /* empty: there is no next part */
+};
+
+void bl_pending_place_free(struct bl_pending_place *place);
+
+/* Parses an answer of ListMultipartUploads. next: as in bl_listing_parse. BL_EFAIL: the text is no such answer. */
+int bl_uploads_parse(const char *text, size_t size, bl_pending_emit *emit, void *context, struct bl_pending_place *next,
+                     struct bl_error *e);
+
+/* Appends the text of a member of an answer: "UploadId" of <InitiateMultipartUploadResult>. BL_EFAIL: there is none. */
+int bl_store_member(const char *text, size_t size, const char *root, const char *member, struct bl_buffer *out,
+                    struct bl_error *e);
+
 /* Keys that AWS's service of tokens gives. Texts that the answer does not have are NULL. */
 struct bl_sts_answer {
     char *access, *secret, *token, *expires; /* "2026-11-29T10:00:00Z" */

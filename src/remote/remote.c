@@ -63,7 +63,8 @@ void bl_remote_count(struct bl_remote *remote, struct bl_remote_counts *counts)
     *counts = (struct bl_remote_counts){.requests = atomic_load(&remote->requests),
                                         .retries = atomic_load(&remote->retries),
                                         .wanted = atomic_load(&remote->wanted),
-                                        .fetched = atomic_load(&remote->fetched)};
+                                        .fetched = atomic_load(&remote->fetched),
+                                        .sent = atomic_load(&remote->sent)};
 }
 
 /* --- one object --------------------------------------------------------------------------------------------------- */

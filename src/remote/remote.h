@@ -34,6 +34,7 @@ struct bl_remote_counts {
     int64_t retries;  /* of these, requests that repeated one */
     int64_t wanted;   /* bytes of objects that were asked for, and used */
     int64_t fetched;  /* bytes of all bodies that came */
+    int64_t sent;     /* bytes of all bodies that were sent */
 };
 
 /* The client of a run, for any number of threads: each call that runs has connections of its own, which stay open for

@@ -5,11 +5,14 @@
  * the request that arrives. */
 #include "remote/sign.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "remote/url.h"
 
+/* SHA-256 of nothing. */
+#define EMPTY_HASH "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
 void bl_keys_free(struct bl_keys *keys)
@@ -26,6 +29,22 @@ static void append_hexadecimal(struct bl_buffer *out, const uint8_t *data, size_
 {
     for (size_t i = 0; i < size; i++)
         bl_buffer_printf(out, "%02x", data[i]);
+}
+
+int bl_sign_hash(const struct bl_curl *curl, const void *data, size_t size, char payload[BL_SIGN_PAYLOAD_SIZE],
+                 struct bl_error *e)
+{
+    uint8_t hash[BL_SHA256_SIZE];
+    BL_TRY(bl_curl_sha256(curl, data, size, hash, e));
+    for (size_t i = 0; i < sizeof hash; i++)
+        snprintf(payload + 2 * i, 3, "%02x", hash[i]);
+    return BL_OK;
+}
+
+/* Returns the value of x-amz-content-sha256. */
+static const char *signing_payload(const struct bl_signing *request)
+{
+    return request->payload ? request->payload : EMPTY_HASH;
 }
 
 /* --- query -------------------------------------------------------------------------------------------------------- */
@@ -75,8 +94,8 @@ struct signed_header {
 
 #define SIGNED_MAX 5
 
-/* Sets the headers that are signed, in the order of their names, and returns their number. hash: of the body. */
-static size_t signing_headers(const struct bl_signing *request, const char *date, const char *hash,
+/* Sets the headers that are signed, in the order of their names, and returns their number. */
+static size_t signing_headers(const struct bl_signing *request, const char *date,
                               struct signed_header header[SIGNED_MAX])
 {
     size_t count = 0;
@@ -84,23 +103,23 @@ static size_t signing_headers(const struct bl_signing *request, const char *date
     if (request->range)
         header[count++] = (struct signed_header){"range", request->range};
     if (!request->is_plain)
-        header[count++] = (struct signed_header){"x-amz-content-sha256", hash};
+        header[count++] = (struct signed_header){"x-amz-content-sha256", signing_payload(request)};
     header[count++] = (struct signed_header){"x-amz-date", date};
     if (request->keys->token)
         header[count++] = (struct signed_header){"x-amz-security-token", request->keys->token};
     return count;
 }
 
-/* Appends the canonical text of the request. names: those of the signed headers; hash: of the body. */
+/* Appends the canonical text of the request. names: those of the signed headers. */
 static int signing_append_canonical(const struct bl_signing *request, const struct signed_header *header, size_t count,
-                                    const char *names, const char *hash, struct bl_buffer *out, struct bl_error *e)
+                                    const char *names, struct bl_buffer *out, struct bl_error *e)
 {
     bl_buffer_printf(out, "%s\n%s\n", request->method, request->path);
     BL_TRY(bl_query_append(out, request->query, request->queries, e));
     bl_buffer_byte(out, '\n');
     for (size_t i = 0; i < count; i++)
         bl_buffer_printf(out, "%s:%s\n", header[i].name, header[i].value);
-    bl_buffer_printf(out, "\n%s\n%s", names, hash);
+    bl_buffer_printf(out, "\n%s\n%s", names, signing_payload(request));
     return bl_buffer_check(out, e);
 }
 
@@ -128,7 +147,7 @@ static int signing_sign(const struct bl_curl *curl, const struct bl_signing *req
 
 int bl_sign(const struct bl_curl *curl, const struct bl_signing *request, struct bl_buffer *headers, struct bl_error *e)
 {
-    struct bl_buffer canonical = {0}, text = {0}, names = {0}, body = {0};
+    struct bl_buffer canonical = {0}, text = {0}, names = {0};
     struct signed_header header[SIGNED_MAX];
     uint8_t hash[BL_SHA256_SIZE];
     char date[32], day[16];
@@ -136,17 +155,12 @@ int bl_sign(const struct bl_curl *curl, const struct bl_signing *request, struct
     if (!gmtime_r(&request->now, &utc) || !strftime(date, sizeof date, "%Y%m%dT%H%M%SZ", &utc) ||
         !strftime(day, sizeof day, "%Y%m%d", &utc))
         return bl_error_set(e, BL_EFAIL, "the clock of this machine is wrong");
-    const char *content = request->body ? request->body : "";
-    BL_TRY(bl_curl_sha256(curl, content, strlen(content), hash, e));
-    append_hexadecimal(&body, hash, sizeof hash);
-    int code = bl_buffer_check(&body, e);
-    size_t count = code ? 0 : signing_headers(request, date, body.data, header);
+    size_t count = signing_headers(request, date, header);
     for (size_t i = 0; i < count; i++)
         bl_buffer_printf(&names, "%s%s", i ? ";" : "", header[i].name);
+    int code = bl_buffer_check(&names, e);
     if (!code)
-        code = bl_buffer_check(&names, e);
-    if (!code)
-        code = signing_append_canonical(request, header, count, names.data, body.data, &canonical, e);
+        code = signing_append_canonical(request, header, count, names.data, &canonical, e);
     if (!code)
         code = bl_curl_sha256(curl, canonical.data, canonical.size, hash, e);
     if (code)
@@ -172,6 +186,5 @@ out:
     bl_buffer_free(&canonical);
     bl_buffer_free(&text);
     bl_buffer_free(&names);
-    bl_buffer_free(&body);
     return code;
 }

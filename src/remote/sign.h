@@ -27,6 +27,10 @@ void bl_keys_free(struct bl_keys *keys);
 
 #define BL_SIGN_PAIRS_MAX 16
 
+/* For a body that is not signed, as TLS protects it. */
+#define BL_SIGN_UNSIGNED "UNSIGNED-PAYLOAD"
+#define BL_SIGN_PAYLOAD_SIZE (2 * BL_SHA256_SIZE + 1)
+
 /* A request. */
 struct bl_signing {
     const char *method;
@@ -35,15 +39,20 @@ struct bl_signing {
     const struct bl_pair *query;
     size_t queries; /* at most BL_SIGN_PAIRS_MAX */
     const char *region, *service;
-    const char *body;  /* NULL: there is none */
-    const char *range; /* value of the header Range, which is signed, too; or NULL */
-    bool is_plain;     /* without x-amz-content-sha256, which only S3 requires: for AWS's examples */
+    const char *payload; /* x-amz-content-sha256: the SHA-256 of the body in hexadecimal, or "UNSIGNED-PAYLOAD"; NULL:
+                            there is no body */
+    const char *range;   /* value of the header Range, which is signed, too; or NULL */
+    bool is_plain;       /* without x-amz-content-sha256, which only S3 requires: for AWS's examples */
     const struct bl_keys *keys;
     time_t now;
 };
 
 /* Appends the query of a request: sorted, encoded, and each name with a "=": "a=1&uploads=". */
 int bl_query_append(struct bl_buffer *out, const struct bl_pair *query, size_t queries, struct bl_error *e);
+
+/* Sets the SHA-256 of a body, in hexadecimal. */
+int bl_sign_hash(const struct bl_curl *curl, const void *data, size_t size, char payload[BL_SIGN_PAYLOAD_SIZE],
+                 struct bl_error *e);
 
 /* Appends the headers that a signed request has, each with a NUL after it: "x-amz-date: ...", and last Authorization.
  */

@@ -6,11 +6,17 @@
  *     read URL OFFSET SIZE          bytes of it
  *     pieces URL SIZE THREADS       all of it, in pieces of SIZE bytes that as many threads read
  *     seconds URL SECONDS           reads the first and the last byte, with a pause between: the object may change
+ *     put URL FILE CONDITION        writes a file from memory: "written TAG" or "conflict". CONDITION: any, new, or a
+ * tag upload URL FILE CONDITION     writes a file in parts delete URL uploads URL URL<TAB>ID<TAB>SECONDS of each upload
+ * that was begun abort URL ID                  ends one conditional URL               whether the store compares
+ * conditions
  *
  * Options: --endpoint URL, --anonymous, --insecure, --retries N, --timeout N. The
- * last line of stderr has the counts. Exit status as the tool's. */
+ * last line of stderr has the counts. Exit status as the tool's. SIGINT cancels. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +26,9 @@
 #include "base/io.h"
 #include "base/output.h"
 #include "remote/remote.h"
+#include "remote/upload.h"
+
+static struct bl_cancel cancel;
 
 static int probe_stat(struct bl_remote *remote, char **argument, struct bl_error *e)
 {
@@ -135,12 +144,83 @@ static int probe_seconds(struct bl_remote *remote, char **argument, struct bl_er
     return code;
 }
 
+/* Prints what became of a write. */
+static int probe_tell(struct bl_remote_written *written, int code)
+{
+    if (!code && written->outcome == BL_REMOTE_WRITTEN)
+        printf("written %s\n", written->tag);
+    else if (!code)
+        printf("conflict\n");
+    bl_remote_written_free(written);
+    return code;
+}
+
+static struct bl_remote_condition probe_condition(const char *text)
+{
+    bool is_new = strcmp(text, "new") == 0;
+    return (struct bl_remote_condition){is_new, is_new || strcmp(text, "any") == 0 ? NULL : text};
+}
+
+static int probe_put(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    const struct bl_remote_condition condition = probe_condition(argument[2]);
+    struct bl_remote_written written = {0};
+    struct bl_buffer text = {0};
+    int code = bl_io_read_file(argument[1], SIZE_MAX, &text, e);
+    if (!code)
+        code = bl_remote_put(remote, argument[0], text.data, text.size, &condition, &written, e);
+    bl_buffer_free(&text);
+    return probe_tell(&written, code);
+}
+
+static int probe_upload(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    const struct bl_remote_condition condition = probe_condition(argument[2]);
+    struct bl_remote_written written = {0};
+    int fd = open(argument[1], O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return bl_error_errno(e, BL_EFAIL, "%s", argument[1]);
+    int code = bl_remote_upload(remote, argument[0], fd, lseek(fd, 0, SEEK_END), &condition, &written, e);
+    close(fd);
+    return probe_tell(&written, code);
+}
+
+static int probe_delete(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    return bl_remote_delete(remote, argument[0], e);
+}
+
+static int probe_print_left(void *context, const struct bl_remote_upload_left *left, struct bl_error *e)
+{
+    (void)context, (void)e;
+    printf("%s\t%s\t%" PRId64 "\n", left->url, left->id, left->begun);
+    return BL_OK;
+}
+
+static int probe_uploads(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    return bl_remote_list_uploads(remote, argument[0], probe_print_left, NULL, e);
+}
+
+static int probe_abort(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    return bl_remote_abort_upload(remote, argument[0], argument[1], e);
+}
+
+static int probe_conditional(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    return bl_remote_probe_conditional(remote, argument[0], e);
+}
+
 static const struct probe_command {
     const char *name;
     int arguments;
     int (*run)(struct bl_remote *remote, char **argument, struct bl_error *e);
-} probe_commands[] = {{"stat", 1, probe_stat}, {"list", 1, probe_list},     {"cat", 1, probe_cat},
-                      {"read", 3, probe_read}, {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds}};
+} probe_commands[] = {
+    {"stat", 1, probe_stat},       {"list", 1, probe_list},     {"cat", 1, probe_cat},
+    {"read", 3, probe_read},       {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds},
+    {"put", 3, probe_put},         {"upload", 3, probe_upload}, {"delete", 1, probe_delete},
+    {"uploads", 1, probe_uploads}, {"abort", 2, probe_abort},   {"conditional", 1, probe_conditional}};
 
 /* Reads the options; returns the index of the first argument that is none. */
 static int probe_options(int argc, char **argv, struct bl_remote_options *options)
@@ -162,6 +242,11 @@ static int probe_options(int argc, char **argv, struct bl_remote_options *option
     return at;
 }
 
+static void probe_stop(int number)
+{
+    atomic_store(&cancel.requested, number);
+}
+
 int main(int argc, char **argv)
 {
     struct bl_remote_options options = {.retries = BL_REMOTE_RETRIES, .timeout = BL_REMOTE_TIMEOUT};
@@ -174,7 +259,10 @@ int main(int argc, char **argv)
         command = strcmp(probe_commands[i].name, argv[at]) == 0 ? &probe_commands[i] : command;
     if (!command || argc - at - 1 != command->arguments)
         return 64;
-    code = bl_remote_open(&remote, &options, NULL, &e);
+    const struct sigaction stop = {.sa_handler = probe_stop}, ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGPIPE, &ignore, NULL); /* as the tool does */
+    code = bl_remote_open(&remote, &options, &cancel, &e);
     if (!code)
         code = command->run(remote, argv + at + 1, &e);
     if (code)

@@ -17,6 +17,7 @@ import email.utils
 import hashlib
 import hmac
 import http.server
+import io
 import json
 import re
 import socket
@@ -27,7 +28,8 @@ import time
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape
 
-EMPTY = hashlib.sha256(b"").hexdigest()
+from store_uploads import Uploads
+
 SKEW = 15 * 60
 RESERVED = "-_.~"  # beside letters and digits: what is not encoded
 
@@ -56,8 +58,9 @@ def derived(secret, *parts):
     return key
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(Uploads, http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    object, refused = Object, Refused
 
     def log_message(self, *_):
         pass
@@ -92,13 +95,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             asked = Request(len(self.server.requests) + 1, self.command, path, query, {k.lower(): v for k, v in self.headers.items()},
                             self.number)
             self.server.requests.append(asked)
-        self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         try:
             time.sleep(self.server.latency)
             fault = self.server.fault(asked) if self.server.fault else None
+            if fault in ("half", "unread"):  # in the middle of the body, without and with an answer
+                return self.answer_early(fault)
+            self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if (fault or "").startswith("lost"):  # it is done, and the answer does not arrive; "lost status 500": but another one
+                self.route_unheard(asked)
+                fault = fault.partition(" ")[2] or "reset"
             if self.answer_fault(fault):
                 return
             self.route(asked, fault)
+            self.close_connection = self.close_connection or fault == "closes"  # without having said so
         except Refused as refused:
             if refused.code == "SignatureDoesNotMatch" or refused.message.startswith("!"):
                 self.server.complaints.append(refused.message)
@@ -106,7 +115,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    do_HEAD = do_PUT = do_POST = do_GET
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
+
+    def answer_early(self, fault):
+        self.close_connection = True
+        self.rfile.read(int(self.headers.get("Content-Length", 0)) // 2)
+        if fault == "unread":
+            self.refuse(Refused(503, "SlowDown", "Please reduce your request rate."))
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def route_unheard(self, asked):
+        heard, self.wfile = self.wfile, io.BytesIO()
+        try:
+            self.route(asked, None)
+        except Refused:
+            pass
+        finally:
+            self.wfile = heard
 
     def answer_fault(self, fault):
         """Answers without looking at the request. False: the fault is none of these."""
@@ -117,6 +142,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif name == "error":  # "error 400 Code"
             status, code = value.split(" ")
             self.refuse(Refused(int(status), code, "it is refused"))
+        elif name == "inner":  # an error within a good answer
+            body = f'<?xml version="1.0" encoding="UTF-8"?>\n\n<Error><Code>{value}</Code><Message>it is refused</Message></Error>'
+            self.send(200, {"Content-Type": "application/xml"}, body.encode())
         elif name == "redirect":
             self.send(302, {"Location": value})
         elif name == "reset":
@@ -161,6 +189,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         own = server.regions.get(bucket, server.region)
         if region and region != own:
             raise self.wrong_region(region, own)
+        if asked.method in ("PUT", "POST", "DELETE"):
+            return self.answer_write(asked, bucket, key)
+        if not key and "uploads=" in asked.query.split("&"):
+            query = {unquote(part.partition("=")[0]): unquote(part.partition("=")[2]) for part in asked.query.split("&")}
+            return self.answer_uploads(bucket, query)
         if not key:
             return self.answer_listing(asked, server.buckets[bucket])
         if key not in server.buckets[bucket]:
@@ -202,8 +235,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 raise Refused(403, "AccessDenied", f"!the header {name} is not signed")
         if names != sorted(names) or "host" not in names:
             raise Refused(403, "AccessDenied", "!signed headers are not in order")
-        if service == "s3" and asked.headers.get("x-amz-content-sha256") not in (EMPTY, "UNSIGNED-PAYLOAD"):
+        payload = asked.headers.get("x-amz-content-sha256")
+        if service == "s3" and (payload is None or (payload == "UNSIGNED-PAYLOAD" and not server.is_secure)):
             raise Refused(400, "InvalidRequest", "!Missing required header for this request: x-amz-content-sha256")
+        if payload not in (None, hashlib.sha256(self.body).hexdigest(), "UNSIGNED-PAYLOAD"):
+            raise Refused(400, "XAmzContentSHA256Mismatch", "!The provided 'x-amz-content-sha256' header does not match what was computed.")
         date = asked.headers.get("x-amz-date", "")
         when = datetime.datetime.strptime(date, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc).timestamp()
         if date[:8] != day:
@@ -482,6 +518,7 @@ class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
         # roles: {ARN: {"by": access keys that may assume it, or "web", "keys": access keys that it gives, "external": its id, "seconds"}}
         self.roles, self.web_token, self.forms = {}, "web.identity-token", []
         self.page, self.latency, self.skew, self.endless, self.ranges, self.next_page = 1000, 0.0, 0, False, True, None
+        self.uploads, self.begun, self.ignored, self.is_secure = {}, [], set(), certificate is not None
         self.fault, self.requests, self.complaints, self.connections = None, [], [], 0
         self.lock, self.stopped = threading.Lock(), threading.Event()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"
