@@ -116,7 +116,7 @@ static int written_set(struct bl_remote_written *written, const char *tag, struc
 /* --- lost answers ------------------------------------------------------------------------------------------------- */
 
 /* Sets the object that is there now. *exists: there is one. */
-static int object_find(struct bl_remote *remote, const char *url, const struct bl_url *parts,
+static int target_find(struct bl_remote *remote, const char *url, const struct bl_url *parts,
                        struct bl_remote_object *object, bool *exists, struct bl_error *e)
 {
     struct bl_error fault = {0};
@@ -164,7 +164,7 @@ static int write_resolve(struct bl_remote *remote, const char *url, const struct
 {
     struct bl_remote_object object = {0};
     bool same = false;
-    int code = object_find(remote, url, parts, &object, exists, e);
+    int code = target_find(remote, url, parts, &object, exists, e);
     if (!code && *exists)
         code = object_compare(remote, &object, payload, &same, e);
     *written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};

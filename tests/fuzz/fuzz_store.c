@@ -16,6 +16,14 @@ static int check_object(void *context, const struct bl_listed *object, struct bl
     return BL_OK;
 }
 
+/* An upload has a key and a name. */
+static int check_upload(void *context, const struct bl_pending *upload, struct bl_error *e)
+{
+    (void)context, (void)e;
+    never(!upload->key[0] || !upload->id[0]);
+    return BL_OK;
+}
+
 static void check_url(const char *text)
 {
     struct bl_url url;
@@ -91,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bl_error e = {0};
     struct bl_buffer next = {0};
+    struct bl_pending_place place = {0};
     struct bl_store_fault fault;
     if (!size)
         return 0;
@@ -100,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     int code = BL_OK;
-    switch (data[0] & 7) {
+    switch (data[0] & 15) {
     case 0:
         code = bl_listing_parse(text, size - 1, check_object, NULL, &next, &e);
         break;
@@ -119,11 +128,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 6:
         code = check_pattern(text, &e);
         break;
+    case 7:
+        code = bl_uploads_parse(text, size - 1, check_upload, NULL, &place, &e);
+        never(!code && (!place.key.data || !place.id.data || (place.id.size && !place.key.size)));
+        break;
+    case 8:
+        code = bl_store_member(text, size - 1, "InitiateMultipartUploadResult", "UploadId", &next, &e);
+        never(!code && !next.size);
+        break;
     default:
         check_url(text);
     }
     never(code && !e.text[0]);
     bl_buffer_free(&next);
+    bl_pending_place_free(&place);
     free(text);
     return 0;
 }

@@ -74,6 +74,14 @@ class Written(Stored):
     def asked(self):
         return [(r.method, "&".join(part.partition("=")[0] for part in r.query.split("&"))) for r in self.store.requests]
 
+    def check_request(self, what):
+        """Whatever happens to a request, the object has the bytes. Only an upload whose beginning was not answered stays."""
+        fault, _, number = what.partition("@")
+        self.store.fault = lambda request: fault if request.number == int(number) else None
+        self.assertEqual(self.write("large", "new"), f"written {tag_of(LARGE)}")
+        self.assertEqual(self.bucket["a/b"].data, LARGE)
+        self.assertEqual(len(self.store.uploads), int(number == "1" and fault.startswith("lost")))
+
 
 class Putting(Written):
     def test_content(self):
@@ -210,15 +218,9 @@ class Parts(Written):
         self.assertEqual(self.write("large", tag_of(SMALL)), f"written {tag_of(LARGE)}")
         self.stored(LARGE)
 
-    @each([f"{fault}@{number}" for fault in ("lost", "reset", "status 500", "error 503 SlowDown", "half", "unread", "lost status 503", "closes")
-           for number in range(1, 6)])
+    @each([f"{fault}@{number}" for fault in ("lost", "unread", "half") for number in (1, 3, 5)])
     def test_each_request(self, what):
-        """Whatever happens to a request, the object has the bytes. Only an upload whose beginning was not answered stays."""
-        fault, _, number = what.partition("@")
-        self.store.fault = lambda request: fault if request.number == int(number) else None
-        self.assertEqual(self.write("large", "new"), f"written {tag_of(LARGE)}")
-        self.assertEqual(self.bucket["a/b"].data, LARGE)
-        self.assertEqual(len(self.store.uploads), int(number == "1" and fault.startswith("lost")))
+        self.check_request(what)
 
     @each(["InternalError", "SlowDown", "ServiceUnavailable"])
     def test_inner_faults(self, code):
@@ -335,6 +337,15 @@ class Parts(Written):
         self.store.endless = True
         self.fails(1, "s3://bucket/: the list of uploads does not end", "uploads", "s3://bucket/")
         self.fails(2, "s3://none/: there is no such bucket", "uploads", "s3://none/")
+
+
+class AllFaults(Written):
+    long = True
+
+    @each([f"{fault}@{number}" for fault in ("lost", "reset", "status 500", "error 503 SlowDown", "half", "unread", "lost status 503", "closes")
+           for number in range(1, 6)])
+    def test_every_request(self, what):
+        self.check_request(what)
 
 
 class Conditions(Written):

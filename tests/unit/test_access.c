@@ -49,6 +49,11 @@ static const struct bl_curl *curl_or_skip(void)
     return NULL;
 }
 
+static const char zeros[65537];
+static const struct bl_http_body body = {"abc", 3}, large_body = {zeros, sizeof zeros};
+static const struct bl_pair part_query[] = {{"uploadId", "a+/="}, {"partNumber", "7"}},
+                            uploads_query[] = {{"uploads", ""}, {"prefix", "p"}};
+
 static const struct {
     const char *url;
     struct bl_remote_options options;
@@ -92,6 +97,36 @@ static const struct {
      {.method = "GET", .tag = "abc"},
      "https://bucket.s3.us-east-1.amazonaws.com/k",
      "If-Match: \"abc\""},
+    {"s3://bucket/k",
+     {0},
+     {.method = "PUT", .is_new = true, .body = &body},
+     "https://bucket.s3.us-east-1.amazonaws.com/k",
+     "If-None-Match: *"},
+    {"s3://bucket/k",
+     {0},
+     {.method = "PUT", .body = &body},
+     "https://bucket.s3.us-east-1.amazonaws.com/k",
+     "x-amz-content-sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+    {"s3://bucket/k",
+     {0},
+     {.method = "PUT", .body = &large_body},
+     "https://bucket.s3.us-east-1.amazonaws.com/k",
+     "x-amz-content-sha256: UNSIGNED-PAYLOAD"},
+    {"s3://bucket/k",
+     {.endpoint = "http://127.0.0.1:1"},
+     {.method = "PUT", .body = &large_body},
+     "http://127.0.0.1:1/bucket/k",
+     "x-amz-content-sha256: 3266304f31be278d06c3bd3eb9aa3e00c59bedec0a890de466568b0b90b0e01f"},
+    {"s3://my.bucket/k",
+     {0},
+     {.method = "PUT", .query = part_query, .queries = 2, .body = &body},
+     "https://s3.us-east-1.amazonaws.com/my.bucket/k?partNumber=7&uploadId=a%2B%2F%3D",
+     ""},
+    {"s3://bucket/p",
+     {0},
+     {.method = "GET", .purpose = BL_GET_UPLOADS, .query = uploads_query, .queries = 2},
+     "https://bucket.s3.us-east-1.amazonaws.com/?prefix=p&uploads=",
+     ""},
     {"gs://bucket/k", {0}, {.method = "GET"}, "https://storage.googleapis.com/bucket/k", "/auto/s3/"},
     {"https://h.example/a%20b?x", {0}, {.method = "GET"}, "https://h.example/a%20b?x", NULL},
     {"https://h.example/a", {0}, {.method = "GET", .tag = "W/abc"}, "https://h.example/a", NULL},

@@ -107,6 +107,77 @@ UNIT_TEST(the_caller_can_end_a_listing)
     FAILS(bl_tree_parse(files, strlen(files), refuse, NULL, &e), BL_ECANCEL, "a");
 }
 
+/* Appends "KEY ID BEGUN;" of each upload. */
+static int take_upload(void *context, const struct bl_pending *upload, struct bl_error *e)
+{
+    (void)e;
+    bl_buffer_printf(context, "%s %s %lld;", upload->key, upload->id, (long long)upload->begun);
+    return BL_OK;
+}
+
+#define UPLOAD(key, id, begun)                                                                                         \
+    "<Upload><Key>" key "</Key><UploadId>" id "</UploadId><Owner><ID>o</ID></Owner><Initiated>" begun                  \
+    "</Initiated></Upload>"
+#define UPLOADS(inside) "<ListMultipartUploadsResult><KeyMarker/>" inside "</ListMultipartUploadsResult>"
+#define CUT "<IsTruncated>true</IsTruncated>"
+
+static const struct {
+    const char *text, *uploads; /* uploads: or what is wrong, after a "!" */
+    const char *key, *id;       /* where the next part begins */
+} pending[] = {
+    {UPLOADS(LAST), "", "", ""},
+    {"<ListMultipartUploadsResult/>", "", "", ""},
+    {UPLOADS(UPLOAD("a%20b+c", "i+/=", "2026-11-29T10:20:30.000Z") URL LAST), "a b c i+/= 1795947630;", "", ""},
+    {UPLOADS(UPLOAD("a%20+", "&lt;", "2026-11-29T10:20:30Z") LAST), "a%20+ < 1795947630;", "", ""},
+    {UPLOADS(UPLOAD("a", "i", "yesterday") UPLOAD("b", "j", "") LAST), "a i 0;b j 0;", "", ""},
+    {UPLOADS(CUT "<NextKeyMarker>a%2Bb</NextKeyMarker><NextUploadIdMarker>i%2B</NextUploadIdMarker>" URL), "", "a+b",
+     "i%2B"},
+    {UPLOADS(CUT "<NextKeyMarker>a</NextKeyMarker>"), "", "a", ""},
+    {UPLOADS(LAST "<NextKeyMarker>a</NextKeyMarker><NextUploadIdMarker>i</NextUploadIdMarker>"), "", "", ""},
+    {"", "!no list of uploads", NULL, NULL},
+    {"<ListBucketResult/>", "!no list of uploads", NULL, NULL},
+    {UPLOADS(LAST) "<", "!no list of uploads", NULL, NULL},
+    {UPLOADS(UPLOAD("a", "", "") LAST), "!an upload without a key or name", NULL, NULL},
+    {UPLOADS(UPLOAD("", "i", "") LAST), "!an upload without a key or name", NULL, NULL},
+    {UPLOADS(UPLOAD("a%0", "i", "") URL LAST), "!an upload without a key or name", NULL, NULL},
+    {UPLOADS(CUT), "!without the place of the next one", NULL, NULL},
+    {UPLOADS(CUT "<NextKeyMarker>%</NextKeyMarker>" URL), "!without the place of the next one", NULL, NULL},
+};
+
+UNIT_LOOP(lists_of_uploads_are_parsed, COUNT(pending))
+{
+    OWNED(bl_buffer_free) struct bl_buffer uploads = {0};
+    OWNED(bl_pending_place_free) struct bl_pending_place next = {0};
+    const char *text = pending[_i].text, *expected = pending[_i].uploads;
+    int code = bl_uploads_parse(text, strlen(text), take_upload, &uploads, &next, &e);
+    if (*expected == '!') {
+        FAILS_WITH(code, BL_EFAIL, expected + 1);
+        return;
+    }
+    ck_assert_msg(code == BL_OK, "%s", e.text);
+    ck_assert_str_eq(uploads.data ? uploads.data : "", expected);
+    ck_assert_str_eq(next.key.data, pending[_i].key);
+    ck_assert_str_eq(next.id.data, pending[_i].id);
+}
+
+UNIT_TEST(members_of_answers_are_found)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n  <R xmlns=\"x\"><A>a&amp;b</A><B><C>c</C></B><A>d</A><E></E></R>";
+    static const char *const missing[][2] = {{"R", "C"}, {"R", "E"}, {"R", "F"}, {"S", "A"}};
+    OWNED(bl_buffer_free) struct bl_buffer out = {0};
+    ck_assert_int_eq(bl_store_member(text, strlen(text), "R", "A", &out, &e), BL_OK);
+    ck_assert_str_eq(out.data, "a&b");
+    for (size_t i = 0; i < COUNT(missing); i++) {
+        bl_error_clear(&e);
+        bl_buffer_clear(&out);
+        FAILS_WITH(bl_store_member(text, strlen(text), missing[i][0], missing[i][1], &out, &e), BL_EFAIL,
+                   missing[i][1]);
+    }
+    bl_error_clear(&e);
+    FAILS_WITH(bl_store_member(text, strlen(text) - 1, "R", "A", &out, &e), BL_EFAIL, "the answer has no A");
+}
+
 UNIT_TEST(faults_of_stores_are_parsed)
 {
     struct bl_store_fault fault;
