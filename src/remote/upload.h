@@ -46,8 +46,8 @@ int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, s
                   const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e);
 
 /* Writes a file of this size as an object. It must not change meanwhile. Memory: one part, which has 8 MiB, or a
- * 10,000th of a file of more than 80 GiB. The condition is compared when all parts are there. If the upload fails, or
- * is cancelled, its parts are removed. */
+ * 10,000th of a file of more than 80 GiB. The condition is compared when all parts are there; some stores that pass
+ * bl_remote_probe_conditional ignore a tag then. If the upload fails, or is cancelled, its parts are removed. */
 int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t size,
                      const struct bl_remote_condition *condition, struct bl_remote_written *written,
                      struct bl_error *e);
@@ -73,8 +73,8 @@ int bl_remote_list_uploads(struct bl_remote *remote, const char *url, bl_remote_
 int bl_remote_abort_upload(struct bl_remote *remote, const char *url, const char *id, struct bl_error *e);
 
 /* Tries, with an object of its own below a URL that ends with a slash, whether the store compares conditions: for new
- * objects, for known ones, and when an upload in parts is completed. BL_EUSAGE: it ignores one, and the message says
- * which, or nothing may be written there. */
+ * objects, by one request and in parts, and for known ones, by one request. BL_EUSAGE: it ignores one, and the message
+ * says which, or nothing may be written there. */
 int bl_remote_probe_conditional(struct bl_remote *remote, const char *url, struct bl_error *e);
 
 #endif

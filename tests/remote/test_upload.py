@@ -40,7 +40,7 @@ class Written(Stored):
         super().setUpClass()
         cls.files = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.files.cleanup)
-        for name, data in ("small", SMALL), ("other", b"other content\n"), ("large", LARGE), ("empty", b""), ("limit", LARGE[:8 * MIB]):
+        for name, data in ("small", SMALL), ("other", b"other content\n"), ("large", LARGE), ("turned", LARGE[::-1]), ("empty", b""), ("limit", LARGE[:8 * MIB]):
             with open(os.path.join(cls.files.name, name), "wb") as file:
                 file.write(data)
 
@@ -53,7 +53,7 @@ class Written(Stored):
 
     def write(self, name, condition="any", key="a/b", **more):
         """Writes a file: what the probe says became of it."""
-        command = "upload" if name in ("large", "limit") else "put"
+        command = "upload" if name in ("large", "turned", "limit") else "put"
         return self.good(command, f"s3://bucket/{key}", self.file(name), condition, **more).out.decode().strip()
 
     def stored(self, data, key="a/b"):
@@ -391,7 +391,7 @@ class SecureUploads(Certified):
 
 class Others(Written):
     """Servers of others, at self.endpoint, with a client of others."""
-    has_times = True
+    has_times = has_tags_of_parts = True
 
     def probe(self, *arguments, options=(), **more):
         return super().probe(*arguments, options=("--endpoint", self.endpoint, *options), **more)
@@ -403,11 +403,14 @@ class Others(Written):
         return [one["Key"] for one in self.client.list_multipart_uploads(Bucket="bucket").get("Uploads", [])]
 
     def check_writing(self):
-        for key, name, data in (("x/a b+é", "small", SMALL), ("x/empty", "empty", b""), ("x/large &", "large", LARGE)):
+        # Bytes that meet others: where an answer is lost on a slow machine, the same bytes would count as written.
+        for key, name, data, other in (("x/a b+é", "small", SMALL, "other"), ("x/empty", "empty", b"", "other"), ("x/large &", "large", LARGE, "turned")):
             self.client.delete_object(Bucket="bucket", Key=key)
             for condition, result in (("new", f"written {tag_of(data)}"), ("new", "conflict"), (tag_of(b"another"), "conflict"),
                                       (tag_of(data), f"written {tag_of(data)}"), ("any", f"written {tag_of(data)}")):
-                self.assertEqual(self.write(name, condition, key), result, (key, condition))
+                if result == "conflict" and condition != "new" and name == "large" and not self.has_tags_of_parts:
+                    continue
+                self.assertEqual(self.write(other if result == "conflict" else name, condition, key), result, (key, condition))
             self.assertEqual(self.read(key), data)
             self.assertEqual(self.client.head_object(Bucket="bucket", Key=key)["ETag"], f'"{tag_of(data)}"')
             self.good("delete", f"s3://bucket/{key}")
@@ -475,6 +478,7 @@ class SeaweedFS(Others):
 @unittest.skipUnless(ThreadedMotoServer, "no moto")
 class MotoWrites(Others):
     has_times = False  # every upload of moto began in 2010
+    has_tags_of_parts = False  # moto ignores If-Match where an upload is completed
 
     @classmethod
     def setUpClass(cls):
