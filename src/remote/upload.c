@@ -430,10 +430,11 @@ static int upload_run(struct upload *u, struct bl_error *e)
     return code;
 }
 
-/* Returns the size of parts: as many as a store takes, each a whole number of MiB. */
-static int64_t part_size(int64_t size)
+int64_t bl_remote_part_bytes(int64_t size)
 {
     int64_t mib = (int64_t)1 << 20, least = (size / PARTS_MAX / mib + 1) * mib;
+    if (size <= BL_REMOTE_PART_BYTES)
+        return size;
     return least > BL_REMOTE_PART_BYTES ? least : BL_REMOTE_PART_BYTES;
 }
 
@@ -448,7 +449,7 @@ int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t 
                        .payload = &payload,
                        .condition = condition,
                        .written = written,
-                       .part_size = size <= BL_REMOTE_PART_BYTES ? size : part_size(size)};
+                       .part_size = bl_remote_part_bytes(size)};
     BL_TRY(target_parse(&parts, url, false, e));
     *written = (struct bl_remote_written){0};
     u.part = malloc((size_t)u.part_size + 1);

@@ -45,9 +45,12 @@ void bl_remote_written_free(struct bl_remote_written *written);
 int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
                   const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e);
 
-/* Writes a file of this size as an object. It must not change meanwhile. Memory: one part, which has 8 MiB, or a
- * 10,000th of a file of more than 80 GiB. The condition is compared when all parts are there; some stores that pass
- * bl_remote_probe_conditional ignore a tag then. If the upload fails, or is cancelled, its parts are removed. */
+/* Returns the memory that the upload of a file of this size takes: a part of it, since a store takes 10,000 parts. */
+int64_t bl_remote_part_bytes(int64_t size);
+
+/* Writes a file of this size as an object. It must not change meanwhile. The condition is compared when all parts are
+ * there; some stores that pass bl_remote_probe_conditional ignore a tag then. If the upload fails, or is cancelled, its
+ * parts are removed. */
 int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t size,
                      const struct bl_remote_condition *condition, struct bl_remote_written *written,
                      struct bl_error *e);
