@@ -560,6 +560,30 @@ int bl_remote_list_uploads(struct bl_remote *remote, const char *url, bl_remote_
     return code;
 }
 
+/* Uploads that are ended. */
+struct left_clearing {
+    struct bl_remote *remote;
+    int64_t before, count;
+};
+
+static int left_clear(void *context, const struct bl_remote_upload_left *left, struct bl_error *e)
+{
+    struct left_clearing *clearing = context;
+    if (clearing->before && (!left->begun || left->begun >= clearing->before))
+        return BL_OK;
+    clearing->count++;
+    return bl_remote_abort_upload(clearing->remote, left->url, left->id, e);
+}
+
+int bl_remote_clear_uploads(struct bl_remote *remote, const char *url, int64_t before, int64_t *count,
+                            struct bl_error *e)
+{
+    struct left_clearing clearing = {.remote = remote, .before = before};
+    int code = bl_remote_list_uploads(remote, url, left_clear, &clearing, e);
+    *count = clearing.count;
+    return code;
+}
+
 /* --- conditions --------------------------------------------------------------------------------------------------- */
 
 /* A step of the probe: a write, and what must become of it. */

@@ -75,6 +75,11 @@ int bl_remote_list_uploads(struct bl_remote *remote, const char *url, bl_remote_
 /* Ends such an upload of this object, and removes its parts; it is no error if it has ended. */
 int bl_remote_abort_upload(struct bl_remote *remote, const char *url, const char *id, struct bl_error *e);
 
+/* Ends those below a URL that began before a time, in seconds since 1970 by the store's clock; 0: all. *count: how many
+ * were ended. An upload that runs and is ended begins anew, and gives up after three times. */
+int bl_remote_clear_uploads(struct bl_remote *remote, const char *url, int64_t before, int64_t *count,
+                            struct bl_error *e);
+
 /* Tries, with an object of its own below a URL that ends with a slash, whether the store compares conditions: for new
  * objects, by one request and in parts, and for known ones, by one request. BL_EUSAGE: it ignores one, and the message
  * says which, or nothing may be written there. */

@@ -6,10 +6,13 @@
  *     read URL OFFSET SIZE          bytes of it
  *     pieces URL SIZE THREADS       all of it, in pieces of SIZE bytes that as many threads read
  *     seconds URL SECONDS           reads the first and the last byte, with a pause between: the object may change
- *     put URL FILE CONDITION        writes a file from memory: "written TAG" or "conflict". CONDITION: any, new, or a
- * tag upload URL FILE CONDITION     writes a file in parts delete URL uploads URL URL<TAB>ID<TAB>SECONDS of each upload
- * that was begun abort URL ID                  ends one conditional URL               whether the store compares
- * conditions
+ *     put URL FILE CONDITION        writes a file from memory: "written TAG" or "conflict"; CONDITION: any, new, or TAG
+ *     upload URL FILE CONDITION     writes a file in parts
+ *     delete URL
+ *     uploads URL                   URL<TAB>ID<TAB>SECONDS of each upload that was begun
+ *     abort URL ID                  ends one
+ *     clear URL BEFORE              ends those that began before a time, and prints how many
+ *     conditional URL               whether the store compares conditions
  *
  * Options: --endpoint URL, --anonymous, --insecure, --retries N, --timeout N. The
  * last line of stderr has the counts. Exit status as the tool's. SIGINT cancels. */
@@ -207,6 +210,14 @@ static int probe_abort(struct bl_remote *remote, char **argument, struct bl_erro
     return bl_remote_abort_upload(remote, argument[0], argument[1], e);
 }
 
+static int probe_clear(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    int64_t count;
+    BL_TRY(bl_remote_clear_uploads(remote, argument[0], atoll(argument[1]), &count, e));
+    printf("%" PRId64 "\n", count);
+    return BL_OK;
+}
+
 static int probe_conditional(struct bl_remote *remote, char **argument, struct bl_error *e)
 {
     return bl_remote_probe_conditional(remote, argument[0], e);
@@ -216,11 +227,19 @@ static const struct probe_command {
     const char *name;
     int arguments;
     int (*run)(struct bl_remote *remote, char **argument, struct bl_error *e);
-} probe_commands[] = {
-    {"stat", 1, probe_stat},       {"list", 1, probe_list},     {"cat", 1, probe_cat},
-    {"read", 3, probe_read},       {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds},
-    {"put", 3, probe_put},         {"upload", 3, probe_upload}, {"delete", 1, probe_delete},
-    {"uploads", 1, probe_uploads}, {"abort", 2, probe_abort},   {"conditional", 1, probe_conditional}};
+} probe_commands[] = {{"stat", 1, probe_stat},
+                      {"list", 1, probe_list},
+                      {"cat", 1, probe_cat},
+                      {"read", 3, probe_read},
+                      {"pieces", 3, probe_pieces},
+                      {"seconds", 2, probe_seconds},
+                      {"put", 3, probe_put},
+                      {"upload", 3, probe_upload},
+                      {"delete", 1, probe_delete},
+                      {"uploads", 1, probe_uploads},
+                      {"abort", 2, probe_abort},
+                      {"clear", 2, probe_clear},
+                      {"conditional", 1, probe_conditional}};
 
 /* Reads the options; returns the index of the first argument that is none. */
 static int probe_options(int argc, char **argv, struct bl_remote_options *options)

@@ -345,6 +345,12 @@ class Parts(Written):
         for url, name, _ in rows:
             self.good("abort", url, name)
         self.assertEqual([one.key for one in self.store.uploads.values()], ["q/other"])
+        for i in range(30):
+            self.store.uploads[f"old{i}"] = Upload("bucket", f"p/{i % 9}")
+            self.store.uploads[f"old{i}"].begun = 1_700_000_000 + i
+        for before, count in (1, 0), (1_700_000_011, 11), (1_700_000_011, 0), (0, 19):
+            self.assertEqual(self.good("clear", "s3://bucket/p/", before).out, b"%d\n" % count)
+        self.assertEqual([one.key for one in self.store.uploads.values()], ["q/other"])
         self.assertEqual(self.good("uploads", "s3://bucket/none/").out, b"")
         self.assertEqual(len(self.good("uploads", "s3://bucket").out.splitlines()), 1)
         self.store.endless = True
