@@ -228,10 +228,10 @@ asan:
 
 # Of the unit and command tests only those whose threads share something: several workers read, decode, write or verify. Tasks have the
 # threads of scan and pack.
-THREADED := $(addprefix $(OUT)/tests/test_,background csv direct gpu inflated merge packing pipeline reservation shard video)
+THREADED := $(addprefix $(OUT)/tests/test_,background copies csv direct gpu inflated merge packing pipeline reservation shard video)
 THREADED_CLI := $(patsubst %,tests/cli/%.sh,audio clips encode export fields frames gpu_fake pack scan tar text verify view view_pack)
 # Where threads meet: lint looks at who has them. And who gives them work.
-THREADS := src/pool/ src/run/ src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/export.
+THREADS := src/pool/ src/remote/copies src/run/ src/kind/array/inflated src/scan/scan. src/scan/samples src/scan/compare src/export/export.
 tsan:
 	@$(MAKE) --no-print-directory -k VARIANT=$@ CFLAGS='-O1 -g' CLI='$(call due,tsan-cli,$(THREADED_CLI),$(THREADS))' \
 		UNIT='$(call due,tsan-unit,$(THREADED:$(OUT)/%=build/tsan/%),$(THREADS))' check-cli check-unit

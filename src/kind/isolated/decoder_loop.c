@@ -203,9 +203,10 @@ static int decoder_read_far(struct bl_far *far, void *data, size_t size, int64_t
         bl_message_put_int(&want, (int64_t)part);
         decoder_ask(d, BL_ISOLATED_READ, &want, BL_ISOLATED_BYTES);
         const void *bytes = bl_message_get_bytes(&d->opened, &got);
-        if (!bytes || got != part)
+        if (bytes && got == part)
+            memcpy((char *)data + done, bytes, part);
+        else
             decoder_fail(d);
-        memcpy((char *)data + done, bytes, part);
     }
     return BL_OK;
 }
