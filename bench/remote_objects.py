@@ -4,7 +4,7 @@
     bench/remote_objects.py [LATENCY]
 
 For each corpus: seconds of the local run, and of runs with -j 2 and -j 16 from a store of this machine with 20 ms of latency before each answer;
-their ratio (local seconds over those), the requests, and the bytes that came over those of the objects. ROUNDS (3) in alternation; the median.
+their ratio (local seconds over those), the processor seconds of bload, the requests, and the bytes that came over those of the objects. ROUNDS (3) in alternation; the median.
 The store runs in a process of its own and sends files by sendfile(2). It takes a share of the two cores, as a real one would not.
 """
 import json
@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import random
 import re
+import resource
 import socket
 import statistics
 import subprocess
@@ -107,13 +108,13 @@ class Store:
 
 
 def scan(work, source, *options, **environment):
-    """Seconds, and what was said."""
-    began = time.monotonic()
+    """Seconds, those of the processors, and what was said."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([BLOAD, "scan", source, "--tokenizer", "bytes", "--kind", "text", "-o", work / "table.tsv", *options],
                           env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True, check=True)
-    seconds = time.monotonic() - began
+    seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     (work / "table.tsv").unlink()
-    return seconds, done.stderr
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
 
 
 def main(latency="0.02"):
@@ -124,20 +125,23 @@ def main(latency="0.02"):
     process = multiprocessing.get_context("fork").Process(target=store.run, daemon=True)
     process.start()
     environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{store.listener.getsockname()[1]}"}
-    print(f"{'':>20} {'local s':>8} {'-j 2 s':>8} {'ratio':>6} {'-j 16 s':>8} {'ratio':>6} {'requests':>8} {'bytes':>6}")
+    print(f"{'':>20} {'local s':>8} {'-j 2 s':>8} {'ratio':>6} {'-j 16 s':>8} {'ratio':>6} {'cpu local':>9} {'-j 2':>7} {'requests':>8} "
+          f"{'bytes':>6}")
     for title, name, *_ in CORPORA:
         used = sum(path.stat().st_size for path in (work / "store" / name).iterdir())
         found = {"local": [], "2": [], "16": []}
         for _ in range(int(os.environ.get("ROUNDS", "3"))):
-            found["local"].append(scan(work, work / "store" / name, "-j", "2")[0])
+            found["local"].append(scan(work, work / "store" / name, "-j", "2")[:2])
             for workers in "2", "16":
-                seconds, said = scan(work, f"s3://bucket/{name}/", "--anonymous", "-j", workers, **environment)
+                *seconds, said = scan(work, f"s3://bucket/{name}/", "--anonymous", "-j", workers, **environment)
                 found[workers].append(seconds)
                 form = re.search(r"URLs: ([\d,]+) requests?, ([\d.,]+) (\S+) fetched", said)
         units = {"bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
         share = float(form[2].replace(",", "")) * units[form[3]] / used
-        local, two, many = (statistics.median(seconds) for seconds in found.values())
-        print(f"{title:>20} {local:8.2f} {two:8.2f} {local / two:6.2f} {many:8.2f} {local / many:6.2f} {form[1]:>8} {share:6.3f}", flush=True)
+        local, two, many = (statistics.median(seconds[0] for seconds in lines) for lines in found.values())
+        work_local, work_two, _ = (statistics.median(seconds[1] for seconds in lines) for lines in found.values())
+        print(f"{title:>20} {local:8.2f} {two:8.2f} {local / two:6.2f} {many:8.2f} {local / many:6.2f} {work_local:9.2f} {work_two:7.2f} "
+              f"{form[1]:>8} {share:6.3f}", flush=True)
     process.terminate()
 
 
