@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Text in a store beside the same text in files: bload scan of many small objects, and of one large one, plain and compressed.
+"""Inputs in a store beside the same inputs in files: bload scan of text in many small objects, and in one large one, plain and compressed; and bload
+pack of videos.
 
     bench/remote_objects.py [LATENCY]
 
@@ -13,6 +14,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import socket
 import statistics
 import subprocess
@@ -26,11 +28,18 @@ from xml.sax.saxutils import escape
 ROOT = Path(__file__).resolve().parent.parent
 BLOAD = os.environ.get("BLOAD", ROOT / "bload")
 CORPORA = (("2,000 x 32 KB", "small", 2000, 32 << 10, ""), ("64 x 2 MiB", "medium", 64, 2 << 20, ""), ("1 x 512 MiB", "large", 1, 512 << 20, ""),
-           ("1 x 512 MiB, zstd", "packed", 1, 512 << 20, ".zst"))
+           ("1 x 512 MiB, zstd", "packed", 1, 512 << 20, ".zst"), ("32 videos, 2 MB", "videos", 32, 10, ".mp4"))
+
+
+def make_videos(folder, count, seconds):
+    """Videos of noise over a test picture, with their index at the end."""
+    for i in range(count):
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size=640x360:rate=25:duration={seconds}", "-vf", f"noise=alls=12:allf=t:all_seed={i}",
+                        "-c:v", "libx264", "-preset", "veryfast", "-b:v", "1600k", "-g", "50", folder / f"{i:03}.mp4"], check=True)
 
 
 def make(folder, count, size, suffix):
-    """Files of JSON lines with random words."""
+    """Files of JSON lines with random words, or videos of so many seconds."""
     if folder.exists():
         return
     chosen, words = random.Random(1), [random.Random(i).randbytes(1 + i % 5).hex() for i in range(5000)]
@@ -38,6 +47,10 @@ def make(folder, count, size, suffix):
     text = "".join(json.dumps({"text": " ".join(chosen.choices(words, k=40))}) + "\n" for _ in range(lines)).encode()
     part = folder.with_suffix(".part")
     part.mkdir(parents=True)
+    if suffix == ".mp4":
+        make_videos(part, count, size)
+        part.rename(folder)
+        return
     for i in range(count):
         begin = text.find(b"\n", chosen.randrange(len(text) // 2)) + 1
         data = text[begin:begin + size] if 2 * size < len(text) else text * (size // len(text))
@@ -107,13 +120,15 @@ class Store:
         return f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{following}{rows}</ListBucketResult>".encode()
 
 
-def scan(work, source, *options, **environment):
+def run(work, source, is_video, *options, **environment):
     """Seconds, those of the processors, and what was said."""
+    made = work / "made"
+    command = ("pack", "-T", "512", "--size", "112x112", "--kind", "video") if is_video else ("scan", "--tokenizer", "bytes", "--kind", "text")
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([BLOAD, "scan", source, "--tokenizer", "bytes", "--kind", "text", "-o", work / "table.tsv", *options],
+    done = subprocess.run([BLOAD, *command, source, "-o", made, *options],
                           env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True, check=True)
     seconds, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    (work / "table.tsv").unlink()
+    shutil.rmtree(made) if is_video else made.unlink()
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
 
 
@@ -127,13 +142,13 @@ def main(latency="0.02"):
     environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{store.listener.getsockname()[1]}"}
     print(f"{'':>20} {'local s':>8} {'-j 2 s':>8} {'ratio':>6} {'-j 16 s':>8} {'ratio':>6} {'cpu local':>9} {'-j 2':>7} {'requests':>8} "
           f"{'bytes':>6}")
-    for title, name, *_ in CORPORA:
+    for title, name, _, _, suffix in CORPORA:
         used = sum(path.stat().st_size for path in (work / "store" / name).iterdir())
         found = {"local": [], "2": [], "16": []}
         for _ in range(int(os.environ.get("ROUNDS", "3"))):
-            found["local"].append(scan(work, work / "store" / name, "-j", "2")[:2])
+            found["local"].append(run(work, work / "store" / name, suffix == ".mp4", "-j", "2")[:2])
             for workers in "2", "16":
-                *seconds, said = scan(work, f"s3://bucket/{name}/", "--anonymous", "-j", workers, **environment)
+                *seconds, said = run(work, f"s3://bucket/{name}/", suffix == ".mp4", "--anonymous", "-j", workers, **environment)
                 found[workers].append(seconds)
                 form = re.search(r"URLs: ([\d,]+) requests?, ([\d.,]+) (\S+) fetched", said)
         units = {"bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
