@@ -71,10 +71,13 @@ int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, con
                      struct bl_error *e)
 {
     const char *list = chunk->input->name, *slash = strrchr(list, '/');
-    size_t folder = from_list && *path != '/' && slash ? (size_t)(slash + 1 - list) : 0;
+    bool is_url = bl_path_is_url(path), is_far = bl_path_is_url(list);
+    /* A list from afar never names a local file. */
+    bool is_beside = !is_url && slash && (is_far || (from_list && *path != '/'));
+    size_t folder = is_beside ? (size_t)(slash + 1 - list) : 0;
     bl_buffer_clear(&out->path);
     bl_buffer_clear(&out->open_path);
-    if (chunk->base && (folder ? *list : *path) != '/')
+    if (chunk->base && !is_url && !is_far && (folder ? *list : *path) != '/')
         bl_buffer_printf(&out->open_path, "%s/", chunk->base);
     if (folder)
         bl_buffer_append(&out->path, list, folder);

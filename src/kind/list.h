@@ -79,7 +79,8 @@ struct bl_list_path {
     struct bl_buffer path, open_path;
 };
 
-/* Sets both paths. A relative path refers to the list's folder with from_list, otherwise to chunk->base. */
+/* Sets both paths. A relative path refers to the list's folder with from_list, otherwise to chunk->base; all paths in a
+ * list at a URL refer to its folder. URLs are what they are. */
 int bl_list_path_set(struct bl_list_path *out, const struct bl_chunk *chunk, const char *path, bool from_list,
                      struct bl_error *e);
 void bl_list_path_free(struct bl_list_path *path);

@@ -118,12 +118,25 @@ class Same(Media):
         said = self.bload("scan", "s3://bucket/c/clips.csv", "--kind", "video", "-o", "t.tsv", status=3)
         self.assertIn("s3://bucket/c/v/none.mp4: file not found", said)
 
+    def test_local_files(self):
+        """A list from afar does not name local files."""
+        self.place_fixtures("v", VIDEOS[:1])
+        path = os.path.join(self.folder.name, "c/v/h264-30.mp4")
+        self.store.put("bucket", "e/clips.csv", f"path\n{path}\nc/v/h264-30.mp4\n../../../../{path}\n".encode())
+        said = self.bload("scan", "s3://bucket/e/clips.csv", "--kind", "video", "-o", "t.tsv", status=3)
+        self.assertEqual(said.count("file not found"), 3)
+        with open(fixture(SOUNDS[0]), "rb") as file:
+            self.write("s/a.wav", file.read())
+        for name, text in (("e/m.jsonl", '{"audio_filepath": "s/a.wav"}\n'), ("e/wav.scp", "u1 s/a.wav\n")):
+            self.store.put("bucket", name, text.encode())
+            self.assertRegex(self.bload("scan", f"s3://bucket/{name}", "--kind", "audio", "-o", "t.tsv", status=3), "s3://bucket/e/s/a.wav.*(not found|No such)")
+
     def test_local_list(self):
         """A list here that names objects."""
         self.place_fixtures("v", VIDEOS[:2])
-        for name, corpus in (("local", "c"), ("far", "s3://bucket/c")):
-            self.write(f"{name}.csv", f"path,start,end\n{corpus}/v/h264-30.mp4,0.2,0.6\n{corpus}/v/h264-50.mkv,0.1,\n".encode())
-            self.bload("pack", f"{name}.csv", "--kind", "video", "-T", "64", "--size", "32x32", "-o", name)
+        for name, corpus in (("local", "../c"), ("far", "s3://bucket/c")):
+            self.write(f"lists/{name}.csv", f"path,start,end\n{corpus}/v/h264-30.mp4,0.2,0.6\n{corpus}/v/h264-50.mkv,0.1,\n".encode())
+            self.bload("pack", f"lists/{name}.csv", "--kind", "video", "-T", "64", "--size", "32x32", "-o", name)
         self.same_data("local", "far")
 
     def test_arrays(self):
