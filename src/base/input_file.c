@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -178,19 +179,6 @@ int bl_opener_file(const char *path)
     return opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-DIR *bl_opener_folder(const char *path)
-{
-    int fd = opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (fd >= 0 && !folder) {
-        /* close() may change errno, which the caller reads. */
-        int error = errno;
-        close(fd);
-        errno = error;
-    }
-    return folder;
-}
-
 /* --- input files -------------------------------------------------------------------------------------------------- */
 
 /* Turns the status of a tar into that of a member: the size is the member's, or less where the tar ends within it. */
@@ -331,6 +319,79 @@ int bl_input_file_exists(const char *path, bool *exists, struct bl_error *e)
         return bl_fs_exists(path, exists, e);
     *exists = bl_input_file_stat(path, &status) == 0;
     return *exists || errno == ENOENT ? BL_OK : bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+}
+
+/* --- input folders ------------------------------------------------------------------------------------------------ */
+
+bool bl_input_folder_is_far(const char *path)
+{
+    return far_files && bl_path_is_url(path) && (far_files->is || access(path, F_OK) != 0);
+}
+
+/* Opens a folder as opendir(3) does. */
+static DIR *folder_open_directory(const char *path)
+{
+    int fd = opener_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECTORY);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !directory) {
+        /* close() may change errno, which the caller reads. */
+        int error = errno;
+        close(fd);
+        errno = error;
+    }
+    return directory;
+}
+
+int bl_input_folder_open(struct bl_input_folder *folder, const char *path)
+{
+    *folder = (struct bl_input_folder){0};
+    if (!bl_input_folder_is_far(path)) {
+        folder->directory = folder_open_directory(path);
+        return folder->directory ? 0 : -1;
+    }
+    bl_error_clear(&far_fault);
+    int code = far_files->list(far_files->context, path, &folder->files, &far_fault);
+    errno = code ? EIO : ENOENT;
+    if (!code && folder->files.size)
+        return 0;
+    bl_buffer_free(&folder->files);
+    return -1;
+}
+
+void bl_input_folder_close(struct bl_input_folder *folder)
+{
+    if (folder->directory)
+        closedir(folder->directory);
+    bl_buffer_free(&folder->files);
+    *folder = (struct bl_input_folder){0};
+}
+
+int bl_input_folder_next(struct bl_input_folder *folder)
+{
+    if (folder->directory) {
+        /* readdir returns NULL both at the end and after a failure; errno tells them apart. */
+        errno = 0;
+        const struct dirent *entry = readdir(folder->directory);
+        folder->name = entry ? entry->d_name : NULL;
+        return entry || !errno ? 0 : -1;
+    }
+    bool is_there = folder->at < folder->files.size;
+    const char *line = is_there ? folder->files.data + folder->at : NULL;
+    folder->name = is_there ? strchr(line, ' ') + 1 : NULL;
+    folder->at += is_there ? strlen(line) + 1 : 0;
+    return 0;
+}
+
+int bl_input_folder_stat(const struct bl_input_folder *folder, struct stat *status)
+{
+    if (folder->directory)
+        return fstatat(dirfd(folder->directory), folder->name, status, 0);
+    /* The size stands before the name. */
+    const char *line = folder->name - 1;
+    while (line > folder->files.data && line[-1])
+        line--;
+    *status = far_status(strtoll(line, NULL, 10));
+    return 0;
 }
 
 /* --- window ------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 /* --- opener ------------------------------------------------------------------------------------------------------- */
@@ -28,9 +29,6 @@ int bl_opener_open(const char *path, int flags);
 
 /* Opens a file for reading, without waiting for a pipe's writer. Returns the descriptor, or -1 with errno. */
 int bl_opener_file(const char *path);
-
-/* Opens a folder as opendir(3) does. */
-DIR *bl_opener_folder(const char *path);
 
 /* Records that an input cannot be opened or described: why is in errno, or was said by the store of a URL. what:
  * "cannot open". Returns code, or what the store's failure is. */
@@ -59,6 +57,9 @@ struct bl_far_files {
     int (*read)(struct bl_far *far, void *data, size_t size, int64_t offset, int64_t begin, int64_t end,
                 struct bl_error *e);
     void (*close)(struct bl_far *far);
+    /* Appends the files of a folder, those whose URLs have one more name: of each the size, a space, the name, and a
+     * NUL. There may be none. */
+    int (*list)(void *context, const char *url, struct bl_buffer *files, struct bl_error *e);
     /* Returns whether a URL is one of an object, for a process that may not look whether there is a file of that name;
      * or NULL. Its functions take members of tars as well, and there is no open. */
     bool (*is)(void *context, const char *url);
@@ -138,6 +139,29 @@ int bl_input_file_stat(const char *path, struct stat *status);
 
 /* bl_fs_exists for inputs. */
 int bl_input_file_exists(const char *path, bool *exists, struct bl_error *e);
+
+/* --- input folders ------------------------------------------------------------------------------------------------ */
+
+/* A folder of inputs, open for reading the names in it: of the disk, or of a store. */
+struct bl_input_folder {
+    DIR *directory;         /* or NULL */
+    struct bl_buffer files; /* of a store, as bl_far_files.list gives them */
+    size_t at;              /* in the files: of the next one */
+    const char *name;       /* of the present file */
+};
+
+/* Returns 0, or -1 with errno. ENOENT: there is no such folder, or it is one of a store without files. */
+int bl_input_folder_open(struct bl_input_folder *folder, const char *path);
+void bl_input_folder_close(struct bl_input_folder *folder);
+
+/* Sets folder->name to the next name, valid until the next call, or NULL at the end. Returns 0, or -1 with errno. */
+int bl_input_folder_next(struct bl_input_folder *folder);
+
+/* Sets the status of the present name as stat(2) does. Returns 0, or -1 with errno. */
+int bl_input_folder_stat(const struct bl_input_folder *folder, struct stat *status);
+
+/* Returns whether the path is a URL, so that a folder there is one of a store. */
+bool bl_input_folder_is_far(const char *path);
 
 /* --- window ------------------------------------------------------------------------------------------------------- */
 

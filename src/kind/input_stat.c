@@ -118,15 +118,18 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
     if (strcmp(input->path, "-") == 0)
         return BL_OK;
     /* A failing disk or an exhausted limit ends the run; a missing or forbidden file only makes a skipped row. */
-    if (bl_input_file_stat(input->path, &status) != 0) {
+    bool folders = kind_takes_folders(kind);
+    bool is_far = folders && bl_input_folder_is_far(input->path);
+    if (is_far) {
+        status = (struct stat){.st_mode = S_IFDIR}; /* its list says whether there is one */
+    } else if (bl_input_file_stat(input->path, &status) != 0) {
         if (bl_errno_is_system(errno))
             return bl_opener_fail("cannot stat", input->path, BL_EFAIL, e);
         *unusable = input->fault ? input->fault : errno == ENOENT ? BL_REASON_MISSING : strerror(errno);
         return BL_OK;
     }
-    bool folders = kind_takes_folders(kind);
     /* A folder needs both rights, to list its names and to open its files. */
-    bool is_closed = !input->fault && S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0;
+    bool is_closed = !input->fault && !is_far && S_ISDIR(status.st_mode) && access(input->path, R_OK | X_OK) != 0;
     if (is_closed && bl_errno_is_system(errno))
         return bl_error_errno(e, BL_EFAIL, "cannot read the folder %s", input->path);
     if (input->fault)
@@ -139,7 +142,7 @@ int bl_input_stat(const struct bl_kind *kind, struct bl_input *input, const char
         struct bl_error fault = {0};
         int code = kind->scan->stat_folder(input->path, &input->bytes, &input->content, &fault);
         if (code == BL_EDATA) /* the folder may have been replaced since */
-            *unusable = "not a folder";
+            *unusable = is_far ? BL_REASON_MISSING : "not a folder";
         return code == BL_EDATA ? BL_OK : bl_error_pass(e, code, &fault);
     }
     input->bytes = S_ISREG(status.st_mode) ? status.st_size : 0;

@@ -22,6 +22,15 @@ struct bl_remote_files {
     struct bl_hash by_url;
     struct bl_copies *copies; /* NULL as remote */
     struct bl_ranges ranges;
+    struct folder *folder; /* that were listed */
+    size_t folders, folder_capacity;
+    struct bl_hash by_folder;
+};
+
+/* A folder, whose files were listed. */
+struct folder {
+    char *url;
+    struct bl_buffer files; /* as struct bl_far_files has them */
 };
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
@@ -225,6 +234,84 @@ static int files_open_ranges(void *context, const char *url, int64_t begin, stru
     return bl_ranges_open(&files->ranges, files->remote, known, begin, far, e);
 }
 
+/* Adds an object to the files of its folder, but for those of folders below. */
+struct folder_list {
+    struct bl_buffer *files;
+    size_t prefix; /* bytes of the folder's URL, with the slash */
+};
+
+static int folder_take(void *context, const struct bl_remote_object *object, struct bl_error *e)
+{
+    const struct folder_list *list = context;
+    const char *name = object->url + list->prefix;
+    if (!strchr(name, '/')) {
+        bl_buffer_printf(list->files, "%lld ", (long long)object->size);
+        bl_buffer_append(list->files, name, strlen(name) + 1);
+    }
+    return bl_buffer_check(list->files, e);
+}
+
+/* Returns a folder that was listed, or NULL. The lock is held. */
+static const struct folder *files_find_folder(const struct bl_remote_files *files, const char *url)
+{
+    size_t number;
+    for (struct bl_hash_probe probe = bl_hash_begin(&files->by_folder, url_hash(url));
+         bl_hash_next(&files->by_folder, &probe, &number);) {
+        if (strcmp(files->folder[number].url, url) == 0)
+            return &files->folder[number];
+    }
+    return NULL;
+}
+
+/* Keeps the files of a folder. The lock is held. */
+static int files_keep_folder(struct bl_remote_files *files, const char *url, const struct bl_buffer *list,
+                             struct bl_error *e)
+{
+    if (files_find_folder(files, url))
+        return BL_OK;
+    struct folder own = {.url = strdup(url)};
+    bl_buffer_append(&own.files, list->data, list->size);
+    int code = own.url ? bl_buffer_check(&own.files, e) : bl_error_memory(e);
+    if (!code)
+        code = BL_ARRAY_RESERVE(files->folder, files->folder_capacity, files->folders + 1, e);
+    if (!code)
+        code = bl_hash_add(&files->by_folder, url_hash(url), files->folders, e);
+    if (!code) {
+        files->folder[files->folders++] = own;
+        return BL_OK;
+    }
+    free(own.url);
+    bl_buffer_free(&own.files);
+    return code;
+}
+
+/* Lists a folder, once: struct bl_far_files. */
+static int files_list(void *context, const char *url, struct bl_buffer *out, struct bl_error *e)
+{
+    struct bl_remote_files *files = context;
+    struct bl_buffer prefix = {0};
+    (void)pthread_mutex_lock(&files->lock);
+    const struct folder *known = files_find_folder(files, url);
+    if (known)
+        bl_buffer_append(out, known->files.data, known->files.size);
+    (void)pthread_mutex_unlock(&files->lock);
+    if (known)
+        return bl_buffer_check(out, e);
+    BL_TRY(files_need_client(files, e));
+    bl_buffer_printf(&prefix, "%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/");
+    int code = bl_buffer_check(&prefix, e);
+    struct folder_list list = {out, prefix.size};
+    struct listed listed = {files, folder_take, &list};
+    if (!code)
+        code = bl_remote_list_any(files->remote, prefix.data, listed_take, &listed, e);
+    (void)pthread_mutex_lock(&files->lock);
+    if (!code)
+        code = files_keep_folder(files, url, out, e);
+    (void)pthread_mutex_unlock(&files->lock);
+    bl_buffer_free(&prefix);
+    return code;
+}
+
 int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_options *options,
                          const struct bl_cancel *cancel, struct bl_error *e)
 {
@@ -246,6 +333,7 @@ int bl_remote_files_open(struct bl_remote_files **out, const struct bl_remote_op
                                        .open_ranges = files_open_ranges,
                                        .read = bl_ranges_read,
                                        .close = bl_ranges_close,
+                                       .list = files_list,
                                        .context = files,
                                        .announce = files_announce,
                                        .release = files_release,
@@ -272,6 +360,12 @@ void bl_remote_files_close(struct bl_remote_files *files)
     }
     free(files->object);
     bl_hash_free(&files->by_url);
+    for (size_t i = 0; i < files->folders; i++) {
+        free(files->folder[i].url);
+        bl_buffer_free(&files->folder[i].files);
+    }
+    free(files->folder);
+    bl_hash_free(&files->by_folder);
     bl_remote_close(files->remote);
     (void)pthread_mutex_destroy(&files->lock);
     free(files);

@@ -314,7 +314,9 @@ static int list_fetch_part(struct bl_remote *remote, const char *name, struct re
     return code;
 }
 
-int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context, struct bl_error *e)
+/* *count: of the objects. */
+static int remote_list_all(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context,
+                           int64_t *count, struct bl_error *e)
 {
     struct bl_url parts;
     struct bl_buffer token = {0};
@@ -341,10 +343,23 @@ int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *em
         if (remote->cancel && bl_cancelled(remote->cancel) && !code)
             code = bl_error_set(e, BL_ECANCEL, "%s: stopped", url);
     }
-    if (!code && !list.count)
-        code = bl_error_set(e, BL_EUSAGE, "%s: there are no objects with this prefix", url);
+    *count = list.count;
     bl_buffer_free(&token);
     bl_buffer_free(&prefix);
     bl_url_free(&parts);
     return code;
+}
+
+int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context, struct bl_error *e)
+{
+    int64_t count;
+    BL_TRY(remote_list_all(remote, url, emit, context, &count, e));
+    return count ? BL_OK : bl_error_set(e, BL_EUSAGE, "%s: there are no objects with this prefix", url);
+}
+
+int bl_remote_list_any(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context,
+                       struct bl_error *e)
+{
+    int64_t count;
+    return remote_list_all(remote, url, emit, context, &count, e);
 }

@@ -62,6 +62,10 @@ typedef int bl_remote_emit(void *context, const struct bl_remote_object *object,
  * a web server, which has no lists. */
 int bl_remote_list(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context, struct bl_error *e);
 
+/* The same, where there may be none. */
+int bl_remote_list_any(struct bl_remote *remote, const char *url, bl_remote_emit *emit, void *context,
+                       struct bl_error *e);
+
 /* Reads size bytes from offset on. They must be within the object. */
 int bl_remote_read(struct bl_remote *remote, const struct bl_remote_object *object, int64_t offset, size_t size,
                    void *data, struct bl_error *e);

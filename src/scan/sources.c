@@ -543,14 +543,13 @@ static int files_check_stdin(const struct bl_files *files, const struct bl_sourc
     return lists + named < 2 ? BL_OK : bl_error_set(e, BL_EUSAGE, "standard input is one list (@-) or one input (-)");
 }
 
-/* Checks that no object is to be a folder, which stores do not have. */
+/* Checks that no object is taken for a folder. */
 static int files_check_urls(const struct bl_files *files, struct bl_error *e)
 {
     for (size_t i = 0; i < files->count && files->kind->scan->stat_folder; i++) {
-        if (bl_far_is(files->file[i].path))
+        if (!files->file[i].folder && bl_far_is(files->file[i].path) && !bl_file_is_list(&files->file[i], files->kind))
             return bl_error_set(e, BL_EUSAGE,
-                                "%s: sequences of the kind %s are folders, which are read from a local disk: copy or "
-                                "mount it",
+                                "%s: sequences of the kind %s are folders: name the folder, with a slash at its end",
                                 files->file[i].path, files->kind->name);
     }
     return BL_OK;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <xxhash.h>
 
 #include "base/fs.h"
 #include "remote/url.h"
@@ -132,9 +133,34 @@ struct below {
     bl_url_take *take;
     void *context;
     int64_t taken;
-    char *folder; /* that a pattern matched, and whose objects come now, or NULL */
-    size_t first; /* of the files of this folder */
+    char *folder;          /* that a pattern matched, and whose objects come now, or NULL */
+    size_t first;          /* of the files of this folder */
+    struct bl_hash inputs; /* the folders that are inputs, by their URLs */
 };
+
+/* Adds the folder of an object as an input, once. prefix: bytes of the URL before the object's name in the source. */
+static int below_add_input(struct below *below, const char *url, size_t prefix, size_t id, struct bl_error *e)
+{
+    struct bl_files *files = below->walk->files;
+    size_t size = (size_t)(strrchr(url, '/') - url), number;
+    uint64_t hash = XXH3_64bits(url, size);
+    for (struct bl_hash_probe probe = bl_hash_begin(&below->inputs, hash);
+         bl_hash_next(&below->inputs, &probe, &number);) {
+        const char *path = number < files->count ? files->file[number].path : "";
+        if (strncmp(path, url, size) == 0 && !path[size])
+            return BL_OK;
+    }
+    char *folder = strndup(url, size);
+    if (!folder)
+        return bl_error_memory(e);
+    /* The source itself is named as it was given. */
+    int code = bl_files_add(files, folder, size < prefix ? 0 : id, below->walk->kind, false, e);
+    free(folder);
+    if (code)
+        return code;
+    files->file[files->count - 1].folder = true;
+    return bl_hash_add(&below->inputs, hash, files->count - 1, e);
+}
 
 /* Adds an object of a folder. prefix: bytes of its URL before its name in the folder. */
 static int below_add(struct below *below, const char *url, size_t prefix, struct bl_error *e)
@@ -148,8 +174,7 @@ static int below_add(struct below *below, const char *url, size_t prefix, struct
         return BL_OK;
     }
     BL_TRY(bl_walk_add_found(walk, url, id, &is_part, e));
-    /* Sequences that are folders are refused once all sources are known. */
-    return is_part ? bl_files_add(walk->files, url, id, walk->kind, false, e) : BL_OK;
+    return is_part ? below_add_input(below, url, prefix, id, e) : BL_OK;
 }
 
 /* Begins the folder that is this many bytes of the URL, after the one before, whose files of lower ranks are dropped.
@@ -187,9 +212,11 @@ int bl_urls_add_below(const struct bl_walk *walk, struct bl_remote_files *remote
     size_t size = strlen(url), first = walk->files->count;
     /* Of a bucket without a slash, ids begin behind that slash. */
     struct below below = {.walk = walk, .prefix = size + (url[size - 1] != '/')};
-    BL_TRY(bl_remote_files_list(remote, url, below_take, &below, e));
-    bl_files_drop_secondary(walk->files, first);
-    return BL_OK;
+    int code = bl_remote_files_list(remote, url, below_take, &below, e);
+    bl_hash_free(&below.inputs);
+    if (!code)
+        bl_files_drop_secondary(walk->files, first);
+    return code;
 }
 
 int bl_urls_add_matches(const struct bl_walk *walk, struct bl_remote_files *remote, const char *pattern,
@@ -214,6 +241,7 @@ int bl_urls_add_matches(const struct bl_walk *walk, struct bl_remote_files *remo
         code = bl_error_set(e, BL_EUSAGE, "%s matches no object", pattern);
     free(prefix);
     free(below.folder);
+    bl_hash_free(&below.inputs);
     bl_url_glob_free(&glob);
     return code;
 }

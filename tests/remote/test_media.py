@@ -194,6 +194,28 @@ class Same(Media):
         self.both(config="sources: [CORPUS/d.jsonl]\nT: 64\ntokenizer: bytes\nfields:\n  - name: image\n    key: image\n    kind: images\n"
                          "    size: 16x16\n    steps: own\n    capacity: 64\n")
 
+    @each([("isolated", ()), ("here", ("--isolate", "off"))])
+    def test_folders(self, _, arguments):
+        """Folders of pictures: in the source, in folders of it, and itself; each is listed once."""
+        for folder, count in (("f/a", 3), ("f/b/deep", 5), ("f/b", 2), ("f/ü+ c", 12)):
+            for i in range(count):
+                self.place(f"{folder}/{i}.jpg", jpeg(i * 20))
+        self.place("f/a/.hidden.jpg", b"x")
+        self.place("f/a/notes.txt", b"x")
+        self.store.put("bucket", "c/f/empty/", b"")
+        self.both("CORPUS/f/", "--kind", "frames", "-T", "16", "--size", "16x16", *arguments)
+        lists = [request.query for request in self.store.requests if "list-type" in request.query]
+        self.assertEqual(len(lists), 1 + 4)
+        self.both("CORPUS/f/a/", "--kind", "frames", "-T", "16", "--size", "16x16", *arguments)
+
+    @each([("isolated", ()), ("here", ("--isolate", "off"))])
+    def test_folder_clips(self, _, arguments):
+        """A list of clips of folders, which lies in the store, too."""
+        for i in range(9):
+            self.place(f"f/a/img_{i + 1:03}.jpg", jpeg(i * 20))
+        self.place("clips.csv", b"path,start_frame,end_frame\nf/a,0,4\nf/a,3,9\n")
+        self.both("CORPUS/clips.csv", "--kind", "frames", "-T", "16", "--size", "16x16", *arguments)
+
     def test_many(self):
         """Real media, also damaged ones, of every container."""
         shared = os.environ.get("BLOAD_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
@@ -326,10 +348,25 @@ class Failing(Media):
         self.bload("pack", "c/", "-T", "64", "--size", "32x32", "-o", "local")
         self.same_data("local", "far")
 
-    def test_folders(self):
-        """Folders of pictures are not read by URL, and that is said."""
-        self.store.put("bucket", "p/a/0.png", b"x")
-        self.assertIn("sequences of the kind frames are folders", self.bload("scan", "s3://bucket/p/", "--kind", "frames", status=2))
+    @each([("isolated", ()), ("here", ("--isolate", "off"))])
+    def test_folder_changed(self, _, arguments):
+        """A picture that changes or vanishes after its folder was listed ends the run."""
+        for i in range(3):
+            self.store.put("bucket", f"p/a/{i}.jpg", jpeg(i))
+
+        def change(request):
+            if request.method == "GET" and request.path.endswith("0.jpg"):
+                self.store.buckets["bucket"]["p/a/2.jpg"] = Object(jpeg(200))
+        self.store.fault = change
+        said = self.bload("pack", "s3://bucket/p/", "--kind", "frames", "-T", "8", "--size", "16x16", "-o", "d", *arguments, status=1)
+        self.assertIn("s3://bucket/p/a/2.jpg: the object has changed", said)
+
+    def test_no_folder(self):
+        """What is no folder, and a folder that is not there."""
+        self.store.put("bucket", "p/0.jpg", jpeg(1))
+        self.assertIn("sequences of the kind frames are folders: name the folder", self.bload("scan", "s3://bucket/p/0.jpg", "--kind", "frames", status=2))
+        self.store.put("bucket", "p/clips.csv", b"path\nnone\n")
+        self.assertRegex(self.bload("scan", "s3://bucket/p/clips.csv", "--kind", "frames", "-o", "t.tsv", status=3), "s3://bucket/p/none: (file not found|not a folder)")
 
     @each([("tar.gz", "members of a compressed tar cannot be read in place"), ("parquet", "bload reads Parquet as lines of JSON")])
     def test_other(self, name, words):

@@ -5,7 +5,6 @@
  * 480 in every name. */
 #include "kind/frames/image_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -104,38 +103,37 @@ static int image_compare_names(const void *a, const void *b)
     return bl_text_natural(((const struct bl_image *)a)->name, ((const struct bl_image *)b)->name);
 }
 
-/* Adds the images of the directory that match the pattern, in the order of the file system, and .flo files to `flow`
+/* Adds the images of the folder that match the pattern, in the order of the file system, and .flo files to `flow`
  * in the same way. The bytes of each are those of all such files. *has_images: there are other files than .flo. */
 static int image_folder_read(struct bl_image_folder *images, struct bl_image_folder *flow, bool *has_images,
-                             DIR *directory, const char *path, const char *pattern, struct bl_error *e)
+                             struct bl_input_folder *names, const char *path, const char *pattern, struct bl_error *e)
 {
     int code = BL_OK;
     while (!code) {
-        /* readdir returns NULL both at the end and after a failure; errno tells them apart. */
-        errno = 0;
-        const struct dirent *entry = readdir(directory);
         struct stat status;
-        if (!entry)
-            return errno ? bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path) : BL_OK;
+        if (bl_input_folder_next(names) != 0)
+            return bl_error_errno(e, BL_EFAIL, "cannot read the directory %s", path);
+        if (!names->name)
+            return BL_OK;
         /* Hidden files are no images of the user: macOS writes ._0001.jpg beside 0001.jpg. */
-        if (entry->d_name[0] == '.' || !bl_path_has_extension(entry->d_name, bl_image_extensions))
+        if (names->name[0] == '.' || !bl_path_has_extension(names->name, bl_image_extensions))
             continue;
-        if (fstatat(dirfd(directory), entry->d_name, &status, 0) != 0) {
+        if (bl_input_folder_stat(names, &status) != 0) {
             if (bl_errno_is_system(errno))
-                return bl_error_errno(e, BL_EFAIL, "cannot stat %s/%s", path, entry->d_name);
+                return bl_error_errno(e, BL_EFAIL, "cannot stat %s/%s", path, names->name);
             status = (struct stat){.st_mode = S_IFREG}; /* a dangling link: reading reports it */
         }
         if (S_ISDIR(status.st_mode))
             continue;
         if (!S_ISREG(status.st_mode))
             status.st_size = 0; /* a pipe or a device: reading reports it */
-        bool is_flow = bl_path_has_extension(entry->d_name, flow_extensions);
+        bool is_flow = bl_path_has_extension(names->name, flow_extensions);
         struct bl_image_folder *folder = is_flow ? flow : images;
         *has_images = *has_images || !is_flow;
         /* The size covers images that the pattern excludes, too, because the digest does. */
         folder->bytes += status.st_size;
-        if (!pattern || fnmatch(pattern, entry->d_name, 0) == 0)
-            code = image_folder_add(folder, entry->d_name, &status, e);
+        if (!pattern || fnmatch(pattern, names->name, 0) == 0)
+            code = image_folder_add(folder, names->name, &status, e);
     }
     return code;
 }
@@ -143,13 +141,15 @@ static int image_folder_read(struct bl_image_folder *images, struct bl_image_fol
 int bl_image_folder_list(struct bl_image_folder *folder, const char *path, const char *pattern, struct bl_error *e)
 {
     *folder = (struct bl_image_folder){0};
-    DIR *directory = bl_opener_folder(path);
-    if (!directory)
-        return bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
+    struct bl_input_folder names;
+    if (bl_input_folder_open(&names, path) != 0)
+        return bl_errno_is_system(errno) && bl_input_folder_is_far(path)
+                   ? bl_input_file_fail(path, "cannot be listed", e)
+                   : bl_error_errno(e, bl_errno_is_system(errno) ? BL_EFAIL : BL_EDATA, "not a folder of images");
     struct bl_image_folder flow = {0};
     bool has_images = false;
-    int code = image_folder_read(folder, &flow, &has_images, directory, path, pattern, e);
-    closedir(directory);
+    int code = image_folder_read(folder, &flow, &has_images, &names, path, pattern, e);
+    bl_input_folder_close(&names);
     if (has_images) {
         bl_image_folder_free(&flow);
     } else {

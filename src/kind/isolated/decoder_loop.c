@@ -136,6 +136,20 @@ static int decoder_open_input(void *context, const char *path, int flags)
     return fd;
 }
 
+/* Appends the files of a folder of a store: struct bl_far_files. */
+static int decoder_list_far(void *context, const char *path, struct bl_buffer *files, struct bl_error *e)
+{
+    struct decoder *d = context;
+    size_t size = 0;
+    int fd = decoder_open_input(context, path, O_RDONLY | O_DIRECTORY);
+    const void *bytes = fd < 0 && errno == EREMOTE ? bl_message_get_bytes(&d->opened, &size) : NULL;
+    if (fd >= 0)
+        close(fd);
+    if (bytes)
+        bl_buffer_append(files, bytes, size);
+    return bl_buffer_check(files, e);
+}
+
 /* An object, which the worker reads. */
 struct bl_far {
     struct decoder *d;
@@ -199,6 +213,7 @@ static int decoder_read_far(struct bl_far *far, void *data, size_t size, int64_t
         size_t got;
         part = size - done < BL_ISOLATED_READ_MOST ? size - done : BL_ISOLATED_READ_MOST;
         bl_message_put_int(&want, decoder_find_path(d, far->path, &name));
+        bl_message_put_text(&want, name);
         bl_message_put_int(&want, offset + (int64_t)done);
         bl_message_put_int(&want, (int64_t)part);
         decoder_ask(d, BL_ISOLATED_READ, &want, BL_ISOLATED_BYTES);
@@ -504,6 +519,7 @@ void bl_decoder_loop(const void *context, const struct bl_spawn *spawn, int chan
                                      .open_ranges = decoder_open_far,
                                      .read = decoder_read_far,
                                      .close = decoder_close_far,
+                                     .list = decoder_list_far,
                                      .context = &d};
     bl_media_set_far(&far);
     decoder_set_limits(d.env.decoder_memory);

@@ -176,11 +176,16 @@ static void process_remember_path(struct bl_decoder_loss *loss, const char *path
     snprintf(loss->path, sizeof loss->path, "%s", path);
 }
 
-/* Opens a file in a folder that is an input. The name must not leave the folder. Returns a descriptor, or -1 with
- * errno. */
+/* Whether a name does not leave its folder. */
+static bool name_is_plain(const char *name)
+{
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
+}
+
+/* Opens a file in a folder that is an input. Returns a descriptor, or -1 with errno. */
 static int folder_open_file(const char *folder, const char *name)
 {
-    if (!strcmp(name, ".") || !strcmp(name, "..") || strchr(name, '/')) {
+    if (!name_is_plain(name)) {
         errno = EPERM;
         return -1;
     }
@@ -199,6 +204,21 @@ static const char *call_find_path(const struct bl_decoder_call *call, int64_t nu
     if (call->names)
         return bl_isolated_names_path(call->names, number);
     return number >= 0 && number < call->paths ? call->path[number] : NULL;
+}
+
+/* Sets *path to that of a file that the process wants: a path of the call, or with a name that of a file in this
+ * folder, which buffer then holds. NULL: it may not have it. */
+static int call_find_far(const struct bl_decoder_call *call, int64_t number, const char *name, struct bl_buffer *buffer,
+                         const char **path, struct bl_error *e)
+{
+    const char *base = name ? call_find_path(call, number) : NULL;
+    *path = base && !*name ? base : NULL;
+    if (!base || !*name || !name_is_plain(name))
+        return BL_OK;
+    bl_buffer_printf(buffer, "%s%s%s", base, base[strlen(base) - 1] == '/' ? "" : "/", name);
+    BL_TRY(bl_buffer_check(buffer, e));
+    *path = buffer->data;
+    return BL_OK;
 }
 
 /* Finds an object, or opens it in place of the one that was not used for longest. */
@@ -232,19 +252,22 @@ static int process_open_object(struct bl_decoder_process *p, const char *path, s
 static int process_serve_read(struct bl_decoder_process *p, const struct bl_decoder_call *call, bool *sent,
                               struct bl_error *e)
 {
-    struct bl_buffer data = {0}, bytes = {0};
+    struct bl_buffer data = {0}, bytes = {0}, buffer = {0};
     struct bl_input_file *file = NULL;
-    const char *path = call_find_path(call, bl_message_get_int(&p->answer));
+    int64_t number = bl_message_get_int(&p->answer);
+    const char *path, *name = bl_message_get_text(&p->answer);
     int64_t offset = bl_message_get_int(&p->answer), size = bl_message_get_int(&p->answer);
     *sent = true;
-    p->answer.damaged |= !path || !bl_far_is(path) || size < 0 || size > (int64_t)BL_ISOLATED_READ_MOST;
-    if (p->answer.damaged)
-        return BL_OK;
-    BL_TRY(process_open_object(p, path, &file, e));
+    int code = call_find_far(call, number, name, &buffer, &path, e);
+    p->answer.damaged |= !code && (!path || !bl_far_is(path) || size < 0 || size > (int64_t)BL_ISOLATED_READ_MOST);
+    if (!code && !p->answer.damaged)
+        code = process_open_object(p, path, &file, e);
+    if (code || p->answer.damaged)
+        goto out;
     p->answer.damaged |= offset < 0 || size > file->status.st_size || offset > file->status.st_size - size;
     if (p->answer.damaged)
-        return BL_OK;
-    int code = bl_buffer_reserve(&bytes, (size_t)size) ? BL_OK : bl_error_memory(e);
+        goto out;
+    code = bl_buffer_reserve(&bytes, (size_t)size) ? BL_OK : bl_error_memory(e);
     if (!code)
         code = bl_input_file_get(file, bytes.data, (size_t)size, offset, path, e);
     if (!code) {
@@ -253,9 +276,34 @@ static int process_serve_read(struct bl_decoder_process *p, const struct bl_deco
     }
     if (!code)
         *sent = bl_message_send(p->channel, BL_ISOLATED_BYTES, &data, NULL);
+out:
     bl_buffer_free(&data);
     bl_buffer_free(&bytes);
+    bl_buffer_free(&buffer);
     return code;
+}
+
+/* What is known of an object, or a folder of a store. */
+struct far_answer {
+    int error; /* EREMOTE: it is there */
+    struct stat status;
+    uint64_t content;
+    struct bl_buffer files; /* of a folder */
+};
+
+/* Describes an object or a folder for the process. A failure of the store is the run's. */
+static int far_answer_make(struct far_answer *a, const char *path, bool is_folder, struct bl_error *e)
+{
+    struct bl_input_folder folder;
+    int opened = is_folder ? bl_input_folder_open(&folder, path) : bl_input_file_stat(path, &a->status);
+    a->error = opened == 0 ? EREMOTE : errno;
+    if (opened != 0)
+        return bl_errno_is_system(a->error) ? bl_input_file_fail(path, "cannot be listed", e) : BL_OK;
+    if (!is_folder)
+        return bl_content_hash_file(path, &a->content, e);
+    bl_buffer_append(&a->files, folder.files.data, folder.files.size);
+    bl_input_folder_close(&folder);
+    return bl_buffer_check(&a->files, e);
 }
 
 /* Answers a request for a file (BL_ISOLATED_WANT) with a descriptor or an errno: EPERM unless the number is that of a
@@ -264,20 +312,19 @@ static int process_serve_read(struct bl_decoder_process *p, const struct bl_deco
 static int process_serve_file(struct bl_decoder_process *p, const struct bl_decoder_call *call,
                               struct bl_decoder_loss *loss, bool *sent, struct bl_error *e)
 {
-    struct bl_buffer data = {0};
-    struct stat status = {0};
-    uint64_t content = 0;
-    const char *path = call_find_path(call, bl_message_get_int(&p->answer)), *name = bl_message_get_text(&p->answer);
-    int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0;
+    struct bl_buffer data = {0}, buffer = {0};
+    struct far_answer far = {.error = EPERM};
+    int64_t number = bl_message_get_int(&p->answer);
+    const char *path = call_find_path(call, number), *name = bl_message_get_text(&p->answer), *of_store = NULL;
+    int folder = bl_message_get_int(&p->answer) ? O_DIRECTORY : 0, code = BL_OK;
     int fd[BL_MESSAGE_FDS] = BL_MESSAGE_FDS_NONE, error = EPERM;
     *sent = true;
-    if (path && name && !*name && !folder && bl_far_is(path)) {
-        process_remember_path(loss, path);
-        error = bl_input_file_stat(path, &status) == 0 ? EREMOTE : errno;
-        if (error != EREMOTE && bl_errno_is_system(error))
-            return bl_opener_fail("cannot stat", path, BL_EFAIL, e);
-        if (error == EREMOTE)
-            BL_TRY(bl_content_hash_file(path, &content, e));
+    if (path && name && bl_far_is(path)) {
+        code = call_find_far(call, number, name, &buffer, &of_store, e);
+        process_remember_path(loss, of_store ? of_store : path);
+        if (!code && of_store)
+            code = far_answer_make(&far, of_store, folder, e);
+        error = far.error;
     } else if (path && name && (!*name || !folder)) {
         if (*name)
             snprintf(loss->path, sizeof loss->path, "%s/%s", path, name);
@@ -288,13 +335,17 @@ static int process_serve_file(struct bl_decoder_process *p, const struct bl_deco
         error = fd[BL_ISOLATED_FILE] < 0 ? errno : 0;
     }
     bl_message_put_int(&data, error);
-    bl_message_put_int(&data, status.st_size);
-    bl_message_put_int(&data, (int64_t)content);
-    *sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
+    bl_message_put_int(&data, far.status.st_size);
+    bl_message_put_int(&data, (int64_t)far.content);
+    bl_message_put_bytes(&data, far.files.data, far.files.size);
+    if (!code)
+        *sent = !data.failed && bl_message_send(p->channel, BL_ISOLATED_OPENED, &data, fd);
     bl_buffer_free(&data);
+    bl_buffer_free(&buffer);
+    bl_buffer_free(&far.files);
     if (fd[BL_ISOLATED_FILE] >= 0)
         close(fd[BL_ISOLATED_FILE]);
-    return BL_OK;
+    return code;
 }
 
 /* --- watching ----------------------------------------------------------------------------------------------------- */

@@ -91,12 +91,13 @@ enum bl_isolated_type {
     BL_ISOLATED_FIELDS,
     BL_ISOLATED_VERSIONS,
     BL_ISOLATED_PIECE,
-    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor; EREMOTE: it is an object, and its size and content */
+    BL_ISOLATED_OPENED, /* errno or 0, with the descriptor; EREMOTE: it is one of a store: the size and content of an
+                           object, or the files of a folder (bl_far_files.list) */
     BL_ISOLATED_BYTES,  /* of an object */
     BL_ISOLATED_RESERVED,
     /* from the process: */
     BL_ISOLATED_WANT,    /* number of a path of the request; a name in that folder, or ""; whether to open a folder */
-    BL_ISOLATED_READ,    /* number of a path of the request, which is an object; offset; bytes */
+    BL_ISOLATED_READ,    /* number and name of an object, as for WANT; offset; bytes */
     BL_ISOLATED_RESERVE, /* bytes; whether to call bl_reservation_grow, not bl_reservation_need */
     BL_ISOLATED_ROW,
     BL_ISOLATED_DONE, /* code, text, whether memory ran out; then the result of the request */
