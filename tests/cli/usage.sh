@@ -352,7 +352,7 @@ test_what_to_do_is_said() {
         expect 2 bload $command az://container/a.jsonl :err 'az://container/a.jsonl: URLs of this kind are not read, only s3, gs, https, http and hf'
         expect 2 bload $command s3:///a.jsonl :err 's3:///a.jsonl: it has no bucket'
         expect 2 bload $command http://server/a.jsonl :err 'http:// protects neither data nor credentials: use https://, or --insecure'
-        expect 2 bload $command 's3://bucket/**/a' :err 's3://bucket/**/a: a pattern of objects has *, ? or [...] within a name'
+        expect 2 bload $command 's3://buck*/a' :err 's3://buck*/a: a pattern of objects has *, ? or [...] below the bucket, and not in its name'
         expect 2 bload $command hf://owner/name/a.jsonl :err 'it is not of the form hf://datasets/OWNER/NAME[@REVISION]/PATH'
         HOME=$PWD AWS_EC2_METADATA_DISABLED=true expect 2 bload $command s3://bucket/a.jsonl :err 's3://bucket/a.jsonl: no credentials: set AWS_ACCESS_KEY_ID'
         expect 2 bload $command --endpoint bucket.example s3://bucket/a.jsonl :err 'the endpoint bucket.example is no URL of a server'
