@@ -2,7 +2,7 @@
 """Inputs in a store beside the same inputs in files: bload scan of text in many small objects, and in one large one, plain and compressed; and bload
 pack of videos.
 
-    bench/remote_objects.py [LATENCY]
+    bench/remote_objects.py [LATENCY [CORPUS...]]      # small, medium, large, packed, videos
 
 For each corpus: seconds of the local run, and of runs with -j 2 and -j 16 from a store of this machine with 20 ms of latency before each answer;
 their ratio (local seconds over those), the processor seconds of bload, the requests, and the bytes that came over those of the objects. ROUNDS (3) in alternation; the median.
@@ -132,9 +132,10 @@ def run(work, source, is_video, *options, **environment):
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
 
 
-def main(latency="0.02"):
+def main(latency="0.02", *names):
     work = Path(os.environ.get("WORK", ROOT / "build/bench/objects"))
-    for _, name, count, size, suffix in CORPORA:
+    corpora = [corpus for corpus in CORPORA if not names or corpus[1] in names]
+    for _, name, count, size, suffix in corpora:
         make(work / "store" / name, count, size, suffix)
     store = Store(work / "store", float(latency))
     process = multiprocessing.get_context("fork").Process(target=store.run, daemon=True)
@@ -142,7 +143,7 @@ def main(latency="0.02"):
     environment = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{store.listener.getsockname()[1]}"}
     print(f"{'':>20} {'local s':>8} {'-j 2 s':>8} {'ratio':>6} {'-j 16 s':>8} {'ratio':>6} {'cpu local':>9} {'-j 2':>7} {'requests':>8} "
           f"{'bytes':>6}")
-    for title, name, _, _, suffix in CORPORA:
+    for title, name, _, _, suffix in corpora:
         used = sum(path.stat().st_size for path in (work / "store" / name).iterdir())
         found = {"local": [], "2": [], "16": []}
         for _ in range(int(os.environ.get("ROUNDS", "3"))):
