@@ -41,7 +41,7 @@ struct bl_ask {
     int64_t begin, end; /* a range of the object; end 0: all of it */
     const char *tag;    /* the object must have it, or NULL */
     bool is_new;        /* there must be no object: If-None-Match: * */
-    /* Of a store: parameters of the request, and what it sends; body NULL: nothing. */
+    /* Requests to a store have parameters, and may have a body; NULL: none. */
     const struct bl_pair *query;
     size_t queries;
     const struct bl_http_body *body;

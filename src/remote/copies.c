@@ -319,7 +319,7 @@ static struct extent *copies_next_extent(struct bl_copies *c, struct bl_far_copy
         struct extent *extent = copy_takes_fetch(copy) ? copy_next_extent(copy) : NULL;
         if (!extent)
             continue;
-        /* What was announced later must not take the room of this one. */
+        /* Extents that were announced later wait for this one, so that it gets room first. */
         is_full = is_full || !copies_have_room(c, copy, extent);
         if (extent->is_urgent || !is_full) {
             *of = copy;

@@ -1,4 +1,4 @@
-/* Where a server has redirected requests for an object to, so that later requests go there at once.
+/* Redirects of objects, which are kept so that later requests go to their targets at once.
  *
  * The Hugging Face Hub redirects each request to a server of contents, by a URL that is signed for a time. */
 #ifndef BL_DETOURS_H

@@ -23,7 +23,7 @@ enum bl_reach {
     BL_REACH_LOOPBACK, /* plain HTTP: this machine alone */
 };
 
-/* What a request sends. */
+/* The body of a request. */
 struct bl_http_body {
     const void *data;
     size_t size;

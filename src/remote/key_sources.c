@@ -23,7 +23,7 @@
 #define PAIRS_MAX 8         /* of a request to STS */
 #define STS_VERSION "2011-06-15"
 
-/* What is being looked for. */
+/* A search for keys. */
 struct key_search {
     const struct bl_key_services *services;
     const struct bl_profile *chosen; /* has the region and endpoint of STS */

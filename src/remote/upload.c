@@ -241,7 +241,7 @@ struct upload {
     struct bl_remote_written *written;
     int64_t part_size;
     char *part;            /* room for a part of a file */
-    struct bl_buffer id;   /* of the upload; empty: there is none that is to be ended */
+    struct bl_buffer id;   /* of the upload; empty: no upload has begun */
     struct bl_buffer list; /* the parts, as the completion names them */
     bool is_definite;
 };

@@ -283,7 +283,7 @@ out:
     return code;
 }
 
-/* What is known of an object, or a folder of a store. */
+/* The answer to a request for an object or a folder of a store. */
 struct far_answer {
     int error; /* EREMOTE: it is there */
     struct stat status;
