@@ -83,6 +83,7 @@ http {{
     server {{
         listen 127.0.0.1:{port};
         root {folder}/files;
+        location = /logged {{ access_log off; return 204; }}
         location /timed/ {{ alias {folder}/files/; etag off; }}
         location /weak/ {{ alias {folder}/files/; etag off; add_header ETag 'W/"one"'; }}
         location /unranged/ {{ alias {folder}/files/; max_ranges 0; }}
@@ -130,12 +131,19 @@ class Nginx(Server):
         with open(path, "wb") as file:
             file.write(data)
 
+    def wait(self):
+        """Waits until each request that was answered is in the log. A client may have the whole answer before its line is written;
+        the one process of nginx writes the line before it turns to another request, which is this one."""
+        urllib.request.urlopen(f"{self.url}/logged", timeout=START_SECONDS).close()
+
     def log(self):
         """(connection, status, method, path, range, credentials) of each request."""
+        self.wait()
         with open(os.path.join(self.folder, "access"), encoding="utf-8") as file:
             return [line.rstrip("\n").split("\t") for line in file]
 
     def forget(self):
+        self.wait()
         os.truncate(os.path.join(self.folder, "access"), 0)
 
 
