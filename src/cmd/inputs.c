@@ -94,7 +94,8 @@ static void *config_shared(const struct bl_inputs *inputs, int k)
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
     BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error));
-    BL_TRY(bl_inputs_add_remote_options(inputs, cmd, hidden));
+    BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &inputs->remote,
+                          &cmd->error));
     BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Decoding", bl_isolation_option_table,
                           &inputs->isolation.options, &cmd->error));
     for (int k = 0; bl_kinds[k]; k++) {
@@ -404,7 +405,7 @@ void bl_inputs_want(struct bl_inputs *inputs, const struct bl_subset_options *su
  * isolation replaces kinds that are complete, and the tables of attributes need the kind that reads the inputs. */
 int bl_inputs_use(struct bl_inputs *inputs, const struct bl_kind *kind, struct bl_cmd *cmd)
 {
-    BL_TRY(bl_inputs_open_remote(inputs, cmd)); /* a table may name URLs, too */
+    BL_TRY(bl_cmd_remote_open(&inputs->remote, cmd)); /* a table may name URLs, too */
     /* Options of other kinds are set, but decide nothing, and must not identify the dataset. */
     inputs->set.kind_config = inputs->configs[bl_kind_index(kind)];
     for (int k = 0; bl_kinds[k]; k++) {
@@ -535,7 +536,7 @@ static const struct bl_kind_names *inputs_find_names(const struct bl_inputs *inp
 /* The sources are listed before the kind is known: their names decide it. */
 int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
 {
-    BL_TRY(bl_inputs_open_remote(inputs, cmd));
+    BL_TRY(bl_cmd_remote_open(&inputs->remote, cmd));
     struct shared shared = {.dir = inputs->shared, .state = BL_STATE_NONE};
     const struct bl_sharing sharing = {.open = inputs_share,
                                        .context = &shared,
@@ -563,7 +564,7 @@ int bl_inputs_list(struct bl_inputs *inputs, struct bl_cmd *cmd)
                                        .kept = &inputs->kept,
                                        .workers = bl_cmd_workers(&cmd->common),
                                        .cancel = &cmd->cancel,
-                                       .remote = inputs->far,
+                                       .remote = inputs->remote.files,
                                        .sharing = inputs->shared ? &sharing : NULL};
     const struct bl_files *files = &inputs->set.files;
     char count[BL_PLURAL_SIZE];
@@ -588,7 +589,7 @@ void bl_inputs_free(struct bl_inputs *inputs)
     bl_isolation_stop(&inputs->isolation);
     bl_fault_lines_free(&inputs->faults);
     bl_input_set_free(&inputs->set);
-    bl_remote_files_close(inputs->far);
+    bl_cmd_remote_close(&inputs->remote);
     free(inputs->set.source);
     free(inputs->own_list);
     if (inputs->own_kind && inputs->own_kind->options.release)

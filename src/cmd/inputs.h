@@ -6,12 +6,12 @@
 
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/remote.h"
 #include "cmd/summary.h"
 #include "kind/isolated/isolation.h"
 #include "kind/kinds.h"
 #include "run/input_set.h"
 #include "plan/plan.h"
-#include "remote/files.h"
 #include "run/state_files.h"
 #include "scan/subset.h"
 
@@ -42,22 +42,18 @@ struct bl_inputs {
     struct bl_texts excluded;               /* option: ids and @FILE of --exclude */
     struct bl_kind_wanted wanted;           /* columns that the subset compares (bl_inputs_want) */
     struct bl_fault_lines faults;           /* the faults of inputs that are printed so far */
-    struct bl_remote_options remote;        /* options: how URLs are read */
-    struct bl_remote_files *far;            /* opens URLs, from bl_inputs_list or bl_inputs_use on */
+    struct bl_cmd_remote remote;            /* options: how URLs are read; open from bl_inputs_list or _use on */
 };
 
 /* Adds the options of the sources and of every kind, before the command line is parsed. hidden: the command accepts
  * them only in the YAML file, and --help does not show them. */
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden);
 
-/* Adds the options of inputs that are URLs: bl_inputs_add_options calls it. */
-int bl_inputs_add_remote_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden);
-
-/* Has URLs opened from here on, unless they are already: bl_inputs_list and bl_inputs_use call it. */
-int bl_inputs_open_remote(struct bl_inputs *inputs, struct bl_cmd *cmd);
-
 /* Prints how many requests there were, and their bytes, if URLs were read. */
-void bl_inputs_print_remote(const struct bl_inputs *inputs);
+static inline void bl_inputs_print_remote(const struct bl_inputs *inputs)
+{
+    bl_cmd_remote_print(&inputs->remote);
+}
 
 /* Call after the command line is parsed: reads the YAML file if one is given, sets the sources, and checks the options
  * of the kinds. The sources are the operands, if there are any, and those of the file otherwise; a single operand that

@@ -1,43 +1,43 @@
-/* A file of its own, as URLs are a subject of their own: the options of inputs that are URLs, what opens them, and what
- * was transferred. */
+/* A file of its own, as URLs are a subject of their own: the options of URLs, what opens them, and what was
+ * transferred. Commands that read inputs have a struct bl_cmd_remote in their inputs (cmd/inputs.h). */
+#include "cmd/remote.h"
+
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "cmd/cmd.h"
-#include "cmd/inputs.h"
-#include "remote/files.h"
 
 /* None of them decides what is read: an object's URL and tag do. */
-static const struct bl_option remote_table[] = {
-    BL_OPTION_STRING("endpoint", struct bl_inputs, remote.endpoint, BL_AFFECTS_NOTHING,
+const struct bl_option bl_cmd_remote_table[] = {
+    BL_OPTION_STRING("endpoint", struct bl_cmd_remote, options.endpoint, BL_AFFECTS_NOTHING,
                      "server of s3:// and gs:// URLs, such as MinIO, R2 or Ceph [AWS_ENDPOINT_URL, else AWS or Google]",
                      .placeholder = "URL"),
-    BL_OPTION_FLAG("anonymous", struct bl_inputs, remote.anonymous, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("anonymous", struct bl_cmd_remote, options.anonymous, BL_AFFECTS_NOTHING,
                    "read URLs without credentials, as public objects are"),
-    BL_OPTION_FLAG("insecure", struct bl_inputs, remote.insecure, BL_AFFECTS_NOTHING,
+    BL_OPTION_FLAG("insecure", struct bl_cmd_remote, options.insecure, BL_AFFECTS_NOTHING,
                    "let http:// URLs and endpoints go to other machines, where anyone on the way can read and change "
                    "data"),
     {0},
 };
 
-int bl_inputs_add_remote_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
+int bl_cmd_remote_open(struct bl_cmd_remote *remote, struct bl_cmd *cmd)
 {
-    inputs->remote.retries = BL_REMOTE_RETRIES;
-    inputs->remote.timeout = BL_REMOTE_TIMEOUT;
-    return bl_options_add(&cmd->options, hidden ? NULL : "URLs", remote_table, inputs, &cmd->error);
+    remote->options.retries = BL_REMOTE_RETRIES;
+    remote->options.timeout = BL_REMOTE_TIMEOUT;
+    return remote->files ? BL_OK : bl_remote_files_open(&remote->files, &remote->options, &cmd->cancel, &cmd->error);
 }
 
-int bl_inputs_open_remote(struct bl_inputs *inputs, struct bl_cmd *cmd)
+void bl_cmd_remote_close(struct bl_cmd_remote *remote)
 {
-    return inputs->far ? BL_OK : bl_remote_files_open(&inputs->far, &inputs->remote, &cmd->cancel, &cmd->error);
+    bl_remote_files_close(remote->files);
+    remote->files = NULL;
 }
 
-void bl_inputs_print_remote(const struct bl_inputs *inputs)
+void bl_cmd_remote_print(const struct bl_cmd_remote *remote)
 {
     char requests[BL_PLURAL_SIZE], retries[32], wanted[32], fetched[32];
     struct bl_remote_counts counts;
     struct bl_buffer text = {0};
-    if (!inputs->far || !bl_remote_files_count(inputs->far, &counts))
+    if (!remote->files || !bl_remote_files_count(remote->files, &counts))
         return;
     bl_buffer_printf(&text, "URLs: %s, %s fetched", bl_text_plural(requests, counts.requests, "request"),
                      bl_text_size(fetched, counts.fetched));
