@@ -41,7 +41,7 @@ only soxr 'soxr\.h' src/kind/audio
 only libzip 'zip\.h' src/kind/array
 only seccomp 'linux/(audit|filter|seccomp)' src/kind/isolated
 only libyaml 'yaml' src/cmd
-# Threads belong to the pool, and those that fetch objects to remote/copies.c. Readers wait for each other: in inflated.c for a copy, for a GPU, and for connections.
+# Threads belong to the pool, and those that fetch and write objects to remote: docs/DESIGN.md names its files. Readers wait for each other: in inflated.c for a copy, for a GPU, and for connections.
 only pthread 'pthread|semaphore|threads' src/pool src/base/records.c src/kind/array/inflated.c src/kind/array/hdf5.c src/kind/video/nvdec_driver.c src/kind/video/gpu_pool.c src/remote
 within base base/
 within plan plan/ base/

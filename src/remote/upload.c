@@ -7,33 +7,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/io.h"
 #include "remote/fetch.h"
 #include "remote/listing.h"
+#include "remote/payload.h"
 
 #define PARTS_MAX 10000 /* of an upload */
 #define BEGINNINGS 3    /* of an upload that the store ends before its completion */
-
-/* Bytes that are written: in memory, or in a file. */
-struct payload {
-    const char *data; /* or NULL */
-    int fd;
-    int64_t size;
-};
-
-/* Copies a part of the bytes. url: for messages. */
-static int payload_read(const struct payload *payload, const char *url, int64_t at, size_t size, char *to,
-                        struct bl_error *e)
-{
-    if (payload->data) {
-        memcpy(to, payload->data + at, size);
-        return BL_OK;
-    }
-    int code = bl_io_pread(payload->fd, to, size, at, "the file that is uploaded", e);
-    if (code)
-        bl_error_prefix(e, "%s", url);
-    return code;
-}
 
 void bl_remote_written_free(struct bl_remote_written *written)
 {
@@ -134,39 +113,17 @@ static int target_find(struct bl_remote *remote, const char *url, const struct b
     return is_absent ? BL_OK : bl_error_pass(e, code, &fault);
 }
 
-/* Compares an object with the bytes that were to be written, a part at a time. */
-static int object_compare(struct bl_remote *remote, const struct bl_remote_object *object,
-                          const struct payload *payload, bool *same, struct bl_error *e)
-{
-    int64_t step = payload->size < BL_REMOTE_PART_BYTES ? payload->size : BL_REMOTE_PART_BYTES;
-    char *there = malloc((size_t)step + 1), *here = malloc((size_t)step + 1);
-    int code = there && here ? BL_OK : bl_error_memory(e);
-    *same = object->size == payload->size;
-    for (int64_t at = 0; !code && *same && at < payload->size; at += step) {
-        int64_t left = payload->size - at;
-        size_t size = (size_t)(left < step ? left : step);
-        code = bl_remote_read(remote, object, at, size, there, e);
-        if (!code)
-            code = payload_read(payload, object->url, at, size, here, e);
-        if (!code)
-            *same = memcmp(there, here, size) == 0;
-    }
-    free(there);
-    free(here);
-    return code;
-}
-
 /* Finds out what became of a write whose answer was lost: written if the object has these bytes, otherwise a conflict.
  * *exists: there is an object. */
 static int write_resolve(struct bl_remote *remote, const char *url, const struct bl_url *parts,
-                         const struct payload *payload, struct bl_remote_written *written, bool *exists,
+                         const struct bl_payload *payload, struct bl_remote_written *written, bool *exists,
                          struct bl_error *e)
 {
     struct bl_remote_object object = {0};
     bool same = false;
     int code = target_find(remote, url, parts, &object, exists, e);
     if (!code && *exists)
-        code = object_compare(remote, &object, payload, &same, e);
+        code = bl_payload_compare(remote, &object, payload, &same, e);
     *written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
     if (!code && same)
         code = written_set(written, object.tag, e);
@@ -178,7 +135,7 @@ static int write_resolve(struct bl_remote *remote, const char *url, const struct
 
 /* Writes an object from memory. is_definite: as of a fetch. */
 static int object_put(struct bl_remote *remote, const char *url, const struct bl_url *parts,
-                      const struct payload *payload, const struct bl_remote_condition *condition, bool is_definite,
+                      const struct bl_payload *payload, const struct bl_remote_condition *condition, bool is_definite,
                       struct bl_remote_written *written, struct bl_error *e)
 {
     const struct bl_http_body body = {payload->data, (size_t)payload->size};
@@ -207,7 +164,7 @@ static int object_put(struct bl_remote *remote, const char *url, const struct bl
 int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
                   const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e)
 {
-    const struct payload payload = {.data = data, .fd = -1, .size = (int64_t)size};
+    const struct bl_payload payload = {.data = data, .fd = -1, .size = (int64_t)size};
     struct bl_url parts;
     BL_TRY(target_parse(&parts, url, false, e));
     int code = object_put(remote, url, &parts, &payload, condition, false, written, e);
@@ -236,7 +193,7 @@ struct upload {
     struct bl_remote *remote;
     const char *url;
     const struct bl_url *parts;
-    const struct payload *payload;
+    const struct bl_payload *payload;
     const struct bl_remote_condition *condition;
     struct bl_remote_written *written;
     int64_t part_size;
@@ -311,7 +268,7 @@ static int upload_send_part(struct upload *u, int number, const struct bl_http_b
 /* Sends all parts. */
 static int upload_send(struct upload *u, bool *again, struct bl_error *e)
 {
-    const struct payload *payload = u->payload;
+    const struct bl_payload *payload = u->payload;
     int code = BL_OK;
     bl_buffer_clear(&u->list);
     bl_buffer_text(&u->list, "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
@@ -320,7 +277,7 @@ static int upload_send(struct upload *u, bool *again, struct bl_error *e)
         struct bl_http_body body = {payload->data ? payload->data + at : u->part,
                                     (size_t)(left < u->part_size ? left : u->part_size)};
         if (!payload->data)
-            code = payload_read(payload, u->url, at, body.size, u->part, e);
+            code = bl_payload_read(payload, u->url, at, body.size, u->part, e);
         if (!code)
             code = upload_send_part(u, (int)number, &body, again, e);
     }
@@ -441,7 +398,7 @@ int64_t bl_remote_part_bytes(int64_t size)
 int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t size,
                      const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e)
 {
-    struct payload payload = {.fd = fd, .size = size};
+    struct bl_payload payload = {.fd = fd, .size = size};
     struct bl_url parts;
     struct upload u = {.remote = remote,
                        .url = url,
@@ -455,7 +412,7 @@ int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t 
     u.part = malloc((size_t)u.part_size + 1);
     int code = u.part ? BL_OK : bl_error_memory(e);
     if (!code && size <= BL_REMOTE_PART_BYTES) {
-        code = payload_read(&payload, url, 0, (size_t)size, u.part, e);
+        code = bl_payload_read(&payload, url, 0, (size_t)size, u.part, e);
         payload.data = u.part;
         if (!code)
             code = object_put(remote, url, &parts, &payload, condition, false, written, e);
@@ -605,7 +562,7 @@ static const struct probe_step {
 static int probe_run_step(struct bl_remote *remote, const char *url, const struct bl_url *parts,
                           const struct probe_step *step, char **tag, struct bl_error *e)
 {
-    const struct payload payload = {.data = step->data, .fd = -1, .size = 1};
+    const struct bl_payload payload = {.data = step->data, .fd = -1, .size = 1};
     const struct bl_remote_condition condition = {step->is_new, step->tag && !*step->tag ? *tag : step->tag};
     struct bl_remote_written written = {0};
     struct upload u = {.remote = remote,

@@ -8,6 +8,8 @@
  *     seconds URL SECONDS           reads the first and the last byte, with a pause between: the object may change
  *     put URL FILE CONDITION        writes a file from memory: "written TAG" or "conflict"; CONDITION: any, new, or TAG
  *     upload URL FILE CONDITION     writes a file in parts
+ *     once URL FILE                 writes a file from memory, unless it is there: "written" or "was there"
+ *     send URL FOLDER THREADS       uploads the files of a folder to URL/NAME, each with its record, NAME.record
  *     delete URL
  *     uploads URL                   URL<TAB>ID<TAB>SECONDS of each upload that was begun
  *     abort URL ID                  ends one
@@ -16,6 +18,7 @@
  *
  * Options: --endpoint URL, --anonymous, --insecure, --retries N, --timeout N. The
  * last line of stderr has the counts. Exit status as the tool's. SIGINT cancels. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,7 +31,9 @@
 
 #include "base/io.h"
 #include "base/output.h"
+#include "remote/once.h"
 #include "remote/remote.h"
+#include "remote/sender.h"
 #include "remote/upload.h"
 
 static struct bl_cancel cancel;
@@ -188,6 +193,53 @@ static int probe_upload(struct bl_remote *remote, char **argument, struct bl_err
     return probe_tell(&written, code);
 }
 
+static int probe_once(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_buffer text = {0};
+    bool was_there;
+    int code = bl_io_read_file(argument[1], SIZE_MAX, &text, e);
+    if (!code)
+        code = bl_remote_put_once(remote, argument[0], text.data, text.size, &was_there, e);
+    if (!code)
+        printf("%s\n", was_there ? "was there" : "written");
+    bl_buffer_free(&text);
+    return code;
+}
+
+/* Has a file sent with its record, if there is one. */
+static int send_one(struct bl_sender *sender, const char *url, const char *folder, const char *name, struct bl_error *e)
+{
+    char path[4096], target[4096], record[4096], record_url[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(target, sizeof target, "%s/%s", url, name);
+    snprintf(record, sizeof record, "%s/%s.record", folder, name);
+    snprintf(record_url, sizeof record_url, "%s/%s.record", url, name);
+    bool has_record = access(record, F_OK) == 0;
+    const struct bl_sending what = {path, target, has_record ? record : NULL, has_record ? record_url : NULL};
+    return bl_sender_add(sender, &what, e);
+}
+
+static int probe_send(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_sender *sender = NULL;
+    struct dirent **entry = NULL;
+    int count = scandir(argument[1], &entry, NULL, alphasort);
+    int code = bl_sender_open(&sender, remote, atoi(argument[2]), e);
+    for (int i = 0; i < count; i++) {
+        const char *name = entry[i]->d_name;
+        if (!code && *name != '.' && !strstr(name, ".record"))
+            code = send_one(sender, argument[0], argument[1], name, e);
+        free(entry[i]);
+    }
+    free(entry);
+    if (!code)
+        code = bl_sender_finish(sender, e);
+    if (code)
+        bl_remote_end(remote);
+    bl_sender_close(sender);
+    return code;
+}
+
 static int probe_delete(struct bl_remote *remote, char **argument, struct bl_error *e)
 {
     return bl_remote_delete(remote, argument[0], e);
@@ -227,19 +279,11 @@ static const struct probe_command {
     const char *name;
     int arguments;
     int (*run)(struct bl_remote *remote, char **argument, struct bl_error *e);
-} probe_commands[] = {{"stat", 1, probe_stat},
-                      {"list", 1, probe_list},
-                      {"cat", 1, probe_cat},
-                      {"read", 3, probe_read},
-                      {"pieces", 3, probe_pieces},
-                      {"seconds", 2, probe_seconds},
-                      {"put", 3, probe_put},
-                      {"upload", 3, probe_upload},
-                      {"delete", 1, probe_delete},
-                      {"uploads", 1, probe_uploads},
-                      {"abort", 2, probe_abort},
-                      {"clear", 2, probe_clear},
-                      {"conditional", 1, probe_conditional}};
+} probe_commands[] = {{"stat", 1, probe_stat},   {"list", 1, probe_list},     {"cat", 1, probe_cat},
+                      {"read", 3, probe_read},   {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds},
+                      {"put", 3, probe_put},     {"upload", 3, probe_upload}, {"once", 2, probe_once},
+                      {"send", 3, probe_send},   {"delete", 1, probe_delete}, {"uploads", 1, probe_uploads},
+                      {"abort", 2, probe_abort}, {"clear", 2, probe_clear},   {"conditional", 1, probe_conditional}};
 
 /* Reads the options; returns the index of the first argument that is none. */
 static int probe_options(int argc, char **argv, struct bl_remote_options *options)
