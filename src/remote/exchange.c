@@ -213,6 +213,16 @@ static void answer_read_link(struct bl_answer *answer, const char *value, size_t
     }
 }
 
+/* Returns the seconds since 1970 of "Tue, 14 Nov 2023 22:13:20 GMT", or 0. */
+static int64_t time_of_header(const char *value, size_t size)
+{
+    struct tm utc = {0};
+    char text[64] = "";
+    value_copy(text, sizeof text, value, size);
+    const char *end = strptime(text, "%a, %d %b %Y %H:%M:%S", &utc);
+    return end && strcmp(end, " GMT") == 0 ? (int64_t)timegm(&utc) : 0;
+}
+
 /* Keeps what a header says. */
 static void answer_read_header(struct bl_answer *answer, const char *name, size_t name_size, const char *value,
                                size_t size)
@@ -238,10 +248,15 @@ static void answer_read_header(struct bl_answer *answer, const char *name, size_
         if (strlen(numbers[i].name) == name_size && strncasecmp(numbers[i].name, name, name_size) == 0)
             (void)bl_text_to_int(value, size, 0, numbers[i].max, numbers[i].number);
     }
-    if (name_size == 13 && strncasecmp(name, "content-range", 13) == 0)
-        answer_read_range(answer, value, size);
-    else if (name_size == 13 && strncasecmp(name, "last-modified", 13) == 0 && !*answer->tag)
+    bool is_modified = name_size == 13 && strncasecmp(name, "last-modified", 13) == 0;
+    if (is_modified)
+        answer->modified = time_of_header(value, size);
+    if (is_modified && !*answer->tag)
         value_copy(answer->tag, sizeof answer->tag, value, size);
+    else if (name_size == 13 && strncasecmp(name, "content-range", 13) == 0)
+        answer_read_range(answer, value, size);
+    else if (name_size == 4 && strncasecmp(name, "date", 4) == 0)
+        answer->date = time_of_header(value, size);
     else if (name_size == 4 && strncasecmp(name, "link", 4) == 0 && size)
         answer_read_link(answer, value, size);
 }
@@ -253,6 +268,7 @@ static void answer_begin(struct bl_answer *answer, int status)
     answer->next = NULL;
     answer->status = status;
     answer->length = answer->total = answer->linked_size = answer->wait_seconds = -1;
+    answer->date = answer->modified = 0;
     answer->is_ranged = false;
     *answer->tag = *answer->region = *answer->linked_tag = '\0';
 }

@@ -77,12 +77,14 @@ struct bl_answer {
     char tag[BL_TAG_SIZE]; /* the ETag without quotes, or else the time of the last modification, or "" */
     char region[64];       /* x-amz-bucket-region */
     char linked_tag[BL_TAG_SIZE];
-    int64_t linked_size;   /* of what a redirect of the Hub leads to, or -1 */
-    int64_t wait_seconds;  /* Retry-After, or -1 */
-    char *location;        /* the absolute URL of a redirect, or NULL */
-    char *next;            /* the URL of Link with rel="next", as given, or NULL */
-    struct bl_buffer text; /* the beginning of a body that is no data */
-    char reason[512];      /* of an outcome that is not BL_ANSWERED */
+    int64_t linked_size;    /* of what a redirect of the Hub leads to, or -1 */
+    int64_t wait_seconds;   /* Retry-After, or -1 */
+    int64_t date, modified; /* of the answer, and of the object's last change, by the server's clock: seconds since
+                               1970; 0: it tells none */
+    char *location;         /* the absolute URL of a redirect, or NULL */
+    char *next;             /* the URL of Link with rel="next", as given, or NULL */
+    struct bl_buffer text;  /* the beginning of a body that is no data */
+    char reason[512];       /* of an outcome that is not BL_ANSWERED */
 };
 
 /* Makes a request by a handle of curl_easy_init. It may have been used: connections that are still open are used

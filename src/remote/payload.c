@@ -71,5 +71,12 @@ int bl_payload_match(struct bl_remote *remote, const char *url, const struct bl_
     code = bl_payload_compare(remote, &object, payload, &same, e);
     *match = same ? BL_MATCH_SAME : BL_MATCH_OTHER;
     bl_remote_object_free(&object);
+    /* It may have been removed between the two requests. */
+    if (code == BL_EFAIL && bl_remote_stat(remote, url, &object, &fault) && object.size < 0) {
+        *match = BL_MATCH_ABSENT;
+        bl_error_clear(e);
+        code = BL_OK;
+    }
+    bl_remote_object_free(&object);
     return code;
 }

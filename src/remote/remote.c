@@ -242,6 +242,49 @@ int bl_remote_save(struct bl_remote *remote, const struct bl_remote_object *obje
     return object->size ? object_fetch(remote, object, 0, 0, object_write, &saved, e) : BL_OK;
 }
 
+void bl_remote_text_free(struct bl_remote_text *text)
+{
+    bl_buffer_free(&text->text);
+    free(text->tag);
+    *text = (struct bl_remote_text){0};
+}
+
+int bl_remote_get(struct bl_remote *remote, const char *url, size_t max, struct bl_remote_text *out, struct bl_error *e)
+{
+    struct bl_url parts;
+    struct bl_error fault = {0};
+    struct bl_store_fault told;
+    *out = (struct bl_remote_text){.age = -1};
+    BL_TRY(bl_url_parse(&parts, url, e));
+    struct bl_fetch f = {.remote = remote,
+                         .name = url,
+                         .url = &parts,
+                         .size = -1,
+                         .ask = {.method = "GET"},
+                         .sink = bl_exchange_append,
+                         .context = &out->text,
+                         .text = &out->text};
+    int code = bl_fetch_run(&f, &fault);
+    const struct bl_answer *a = &f.answer;
+    bl_store_fault_parse(&told, a->text.data ? a->text.data : "", a->text.size);
+    bool is_absent = code && a->outcome == BL_ANSWERED && a->status == 404 && strcmp(told.code, "NoSuchBucket") != 0;
+    out->exists = !code;
+    bl_buffer_text(&out->text, "");
+    if (!code)
+        code = bl_buffer_check(&out->text, &fault);
+    if (!code && out->text.size > max)
+        code = bl_error_set(&fault, BL_EFAIL, "%s: it has more than %zu bytes", url, max);
+    if (!code) {
+        out->tag = strdup(strchr(a->tag, ' ') ? "" : a->tag);
+        code = out->tag ? BL_OK : bl_error_memory(&fault);
+    }
+    if (a->date && a->modified)
+        out->age = a->date > a->modified ? a->date - a->modified : 0;
+    bl_answer_free(&f.answer);
+    bl_url_free(&parts);
+    return is_absent ? BL_OK : bl_error_pass(e, code, &fault);
+}
+
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* A list that is being made. */

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "remote/access.h"
@@ -80,6 +81,20 @@ int bl_remote_fetch(struct bl_remote *remote, const struct bl_remote_object *obj
 
 /* Writes the whole object to a file that is empty, from its position on. */
 int bl_remote_save(struct bl_remote *remote, const struct bl_remote_object *object, int fd, struct bl_error *e);
+
+/* A small object as it is now. Free with bl_remote_text_free. */
+struct bl_remote_text {
+    bool exists;
+    struct bl_buffer text; /* its bytes, with a NUL after them */
+    char *tag;             /* its ETag, or "" */
+    int64_t age; /* seconds since it was written, both times by the store's clock; -1: it does not tell them */
+};
+
+void bl_remote_text_free(struct bl_remote_text *text);
+
+/* Reads an object of at most max bytes, and its tag and age, by one request. It is no error if there is none. */
+int bl_remote_get(struct bl_remote *remote, const char *url, size_t max, struct bl_remote_text *out,
+                  struct bl_error *e);
 
 /* Counts bytes that were asked for, and turned out not to be needed. */
 void bl_remote_count_unused(struct bl_remote *remote, int64_t bytes);

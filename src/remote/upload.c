@@ -12,6 +12,7 @@
 #include "remote/payload.h"
 
 #define PARTS_MAX 10000 /* of an upload */
+#define LOOKS 10        /* at an object that others replace */
 #define BEGINNINGS 3    /* of an upload that the store ends before its completion */
 
 void bl_remote_written_free(struct bl_remote_written *written)
@@ -114,35 +115,51 @@ static int target_find(struct bl_remote *remote, const char *url, const struct b
 }
 
 /* Finds out what became of a write whose answer was lost: written if the object has these bytes, otherwise a conflict.
- * *exists: there is an object. */
+ * Where another writer replaces the object meanwhile, it is looked at again. *exists: there is an object. */
 static int write_resolve(struct bl_remote *remote, const char *url, const struct bl_url *parts,
                          const struct bl_payload *payload, struct bl_remote_written *written, bool *exists,
                          struct bl_error *e)
 {
-    struct bl_remote_object object = {0};
-    bool same = false;
-    int code = target_find(remote, url, parts, &object, exists, e);
-    if (!code && *exists)
-        code = bl_payload_compare(remote, &object, payload, &same, e);
+    struct bl_remote_object object = {0}, before = {0};
+    bool same = false, again = true;
+    int code = BL_OK;
+    for (int i = 0; again; i++) {
+        struct bl_error fault = {0};
+        bl_remote_object_free(&before);
+        before = object;
+        object = (struct bl_remote_object){0};
+        code = target_find(remote, url, parts, &object, exists, &fault);
+        again = !code && *exists;
+        if (again)
+            code = bl_payload_compare(remote, &object, payload, &same, &fault);
+        again = again && code == BL_EFAIL && i < LOOKS && (!before.tag || strcmp(before.tag, object.tag) != 0);
+        if (!again)
+            (void)bl_error_pass(e, code, &fault);
+    }
     *written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
     if (!code && same)
         code = written_set(written, object.tag, e);
+    bl_remote_object_free(&before);
     bl_remote_object_free(&object);
     return code;
 }
 
 /* --- one request -------------------------------------------------------------------------------------------------- */
 
-/* Writes an object from memory. is_definite: as of a fetch. */
+/* How an object is written; as of a fetch. */
+enum put_manner { PUT_PLAIN, PUT_DEFINITE, PUT_LAST };
+
+/* Writes an object from memory. */
 static int object_put(struct bl_remote *remote, const char *url, const struct bl_url *parts,
-                      const struct bl_payload *payload, const struct bl_remote_condition *condition, bool is_definite,
-                      struct bl_remote_written *written, struct bl_error *e)
+                      const struct bl_payload *payload, const struct bl_remote_condition *condition,
+                      enum put_manner manner, struct bl_remote_written *written, struct bl_error *e)
 {
     const struct bl_http_body body = {payload->data, (size_t)payload->size};
     struct bl_fetch f = write_begin(remote, url, parts, "PUT");
     bool exists;
     f.ask.body = &body;
-    f.is_definite = is_definite;
+    f.is_definite = manner == PUT_DEFINITE;
+    f.is_last = manner == PUT_LAST;
     int code = write_add_condition(&f, condition, e);
     if (!code)
         code = bl_fetch_run(&f, e);
@@ -161,15 +178,30 @@ static int object_put(struct bl_remote *remote, const char *url, const struct bl
     return code;
 }
 
-int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
-                  const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e)
+/* Writes bytes as an object. */
+static int memory_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
+                      const struct bl_remote_condition *condition, enum put_manner manner,
+                      struct bl_remote_written *written, struct bl_error *e)
 {
     const struct bl_payload payload = {.data = data, .fd = -1, .size = (int64_t)size};
     struct bl_url parts;
     BL_TRY(target_parse(&parts, url, false, e));
-    int code = object_put(remote, url, &parts, &payload, condition, false, written, e);
+    int code = object_put(remote, url, &parts, &payload, condition, manner, written, e);
     bl_url_free(&parts);
     return code;
+}
+
+int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
+                  const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e)
+{
+    return memory_put(remote, url, data, size, condition, PUT_PLAIN, written, e);
+}
+
+int bl_remote_put_last(struct bl_remote *remote, const char *url, const void *data, size_t size,
+                       const struct bl_remote_condition *condition, struct bl_remote_written *written,
+                       struct bl_error *e)
+{
+    return memory_put(remote, url, data, size, condition, PUT_LAST, written, e);
 }
 
 int bl_remote_delete(struct bl_remote *remote, const char *url, struct bl_error *e)
@@ -415,7 +447,7 @@ int bl_remote_upload(struct bl_remote *remote, const char *url, int fd, int64_t 
         code = bl_payload_read(&payload, url, 0, (size_t)size, u.part, e);
         payload.data = u.part;
         if (!code)
-            code = object_put(remote, url, &parts, &payload, condition, false, written, e);
+            code = object_put(remote, url, &parts, &payload, condition, PUT_PLAIN, written, e);
     } else if (!code) {
         code = upload_run(&u, e);
     }
@@ -573,8 +605,8 @@ static int probe_run_step(struct bl_remote *remote, const char *url, const struc
                        .written = &written,
                        .part_size = 1,
                        .is_definite = true};
-    int code =
-        step->in_parts ? upload_run(&u, e) : object_put(remote, url, parts, &payload, &condition, true, &written, e);
+    int code = step->in_parts ? upload_run(&u, e)
+                              : object_put(remote, url, parts, &payload, &condition, PUT_DEFINITE, &written, e);
     if (!code && (written.outcome == BL_REMOTE_CONFLICT) != step->is_conflict)
         code = bl_error_set(e, BL_EUSAGE,
                             "%s: the store %s: without such conditions, runs and tasks that write there cannot be kept "

@@ -45,6 +45,11 @@ void bl_remote_written_free(struct bl_remote_written *written);
 int bl_remote_put(struct bl_remote *remote, const char *url, const void *data, size_t size,
                   const struct bl_remote_condition *condition, struct bl_remote_written *written, struct bl_error *e);
 
+/* Does the same for the end of a run: by one try, which neither a cancel nor bl_remote_end stops. */
+int bl_remote_put_last(struct bl_remote *remote, const char *url, const void *data, size_t size,
+                       const struct bl_remote_condition *condition, struct bl_remote_written *written,
+                       struct bl_error *e);
+
 /* Returns the memory that the upload of a file of this size takes: a part of it, since a store takes 10,000 parts. */
 int64_t bl_remote_part_bytes(int64_t size);
 

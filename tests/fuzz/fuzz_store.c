@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "remote/claim.h"
 #include "remote/key_sources.h"
 #include "remote/listing.h"
 #include "remote/url.h"
@@ -21,6 +22,22 @@ static int check_upload(void *context, const struct bl_pending *upload, struct b
 {
     (void)context, (void)e;
     never(!upload->key[0] || !upload->id[0]);
+    return BL_OK;
+}
+
+/* A claim that is parsed can be written, and says the same then. */
+static int check_claim(const char *text, size_t size, struct bl_error *e)
+{
+    struct bl_claim claim, same;
+    struct bl_buffer out = {0};
+    int code = bl_claim_parse(&claim, text, size, e);
+    if (code)
+        return code;
+    bl_claim_format(&claim, &out);
+    never(bl_claim_parse(&same, out.data, out.size, e) || same.state != claim.state || same.lease != claim.lease ||
+          same.process != claim.process || strcmp(same.host, claim.host) != 0);
+    never((out.size == BL_CLAIM_DONE_BYTES) != (claim.state == BL_CLAIM_DONE));
+    bl_buffer_free(&out);
     return BL_OK;
 }
 
@@ -135,6 +152,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 8:
         code = bl_store_member(text, size - 1, "InitiateMultipartUploadResult", "UploadId", &next, &e);
         never(!code && !next.size);
+        break;
+    case 9:
+        code = check_claim(text, size - 1, &e);
         break;
     default:
         check_url(text);

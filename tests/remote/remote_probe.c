@@ -10,11 +10,11 @@
  *     upload URL FILE CONDITION     writes a file in parts
  *     once URL FILE                 writes a file from memory, unless it is there: "written" or "was there"
  *     send URL FOLDER THREADS       uploads the files of a folder to URL/NAME, each with its record, NAME.record
- *     delete URL
- *     uploads URL                   URL<TAB>ID<TAB>SECONDS of each upload that was begun
- *     abort URL ID                  ends one
- *     clear URL BEFORE              ends those that began before a time, and prints how many
- *     conditional URL               whether the store compares conditions
+ *     claims URL COUNT LEASE SECONDS  works on claimed pieces, for SECONDS each, until all are done. Prints "took
+ * NUMBER" and perhaps " from HOLDER", "done NUMBER" or "lost NUMBER"; "busy HOLDER", once for each holder; "end" delete
+ * URL uploads URL                   URL<TAB>ID<TAB>SECONDS of each upload that was begun abort URL ID ends one clear
+ * URL BEFORE              ends those that began before a time, and prints how many conditional URL whether the store
+ * compares conditions
  *
  * Options: --endpoint URL, --anonymous, --insecure, --retries N, --timeout N. The
  * last line of stderr has the counts. Exit status as the tool's. SIGINT cancels. */
@@ -31,6 +31,7 @@
 
 #include "base/io.h"
 #include "base/output.h"
+#include "remote/claims.h"
 #include "remote/once.h"
 #include "remote/remote.h"
 #include "remote/sender.h"
@@ -240,6 +241,52 @@ static int probe_send(struct bl_remote *remote, char **argument, struct bl_error
     return code;
 }
 
+/* Does the work of a piece: waits, until the piece is lost or the run is cancelled. */
+static int claims_work(struct bl_claims *claims, int64_t number, double seconds, struct bl_error *e)
+{
+    bool lost = false;
+    const char *other = bl_claims_other(claims);
+    printf("took %" PRId64 "%s%s\n", number, *other ? " from " : "", other);
+    fflush(stdout);
+    for (double left = seconds; left > 0 && !lost && !bl_cancelled(&cancel); left -= 0.02) {
+        usleep(20000);
+        lost = bl_claims_is_lost(claims, number);
+    }
+    if (bl_cancelled(&cancel))
+        return bl_error_set(e, BL_ECANCEL, "stopped");
+    BL_TRY(bl_claims_finish(claims, number, &lost, e));
+    printf("%s %" PRId64 "\n", lost ? "lost" : "done", number);
+    fflush(stdout);
+    return BL_OK;
+}
+
+static int probe_claims(struct bl_remote *remote, char **argument, struct bl_error *e)
+{
+    struct bl_claims *claims = NULL;
+    enum bl_claims_outcome outcome = BL_CLAIMS_BUSY;
+    char other[256] = "";
+    int64_t number;
+    int code = bl_claims_open(&claims, remote, argument[0], atoll(argument[1]), atoll(argument[2]), e);
+    while (!code && outcome != BL_CLAIMS_DONE) {
+        code = bl_claims_next(claims, &number, &outcome, e);
+        if (!code && outcome == BL_CLAIMS_TAKEN)
+            code = claims_work(claims, number, atof(argument[3]), e);
+        if (!code && outcome == BL_CLAIMS_BUSY && strcmp(other, bl_claims_other(claims)) != 0) {
+            snprintf(other, sizeof other, "%s", bl_claims_other(claims));
+            printf("busy %s\n", other);
+            fflush(stdout);
+        }
+        if (!code && outcome == BL_CLAIMS_BUSY)
+            usleep(200000);
+    }
+    if (!code)
+        printf("end\n");
+    else
+        bl_remote_end(remote);
+    bl_claims_close(claims);
+    return code;
+}
+
 static int probe_delete(struct bl_remote *remote, char **argument, struct bl_error *e)
 {
     return bl_remote_delete(remote, argument[0], e);
@@ -279,11 +326,16 @@ static const struct probe_command {
     const char *name;
     int arguments;
     int (*run)(struct bl_remote *remote, char **argument, struct bl_error *e);
-} probe_commands[] = {{"stat", 1, probe_stat},   {"list", 1, probe_list},     {"cat", 1, probe_cat},
-                      {"read", 3, probe_read},   {"pieces", 3, probe_pieces}, {"seconds", 2, probe_seconds},
-                      {"put", 3, probe_put},     {"upload", 3, probe_upload}, {"once", 2, probe_once},
-                      {"send", 3, probe_send},   {"delete", 1, probe_delete}, {"uploads", 1, probe_uploads},
-                      {"abort", 2, probe_abort}, {"clear", 2, probe_clear},   {"conditional", 1, probe_conditional}};
+} probe_commands[] = {
+    {"stat", 1, probe_stat},       {"list", 1, probe_list},
+    {"cat", 1, probe_cat},         {"read", 3, probe_read},
+    {"pieces", 3, probe_pieces},   {"seconds", 2, probe_seconds},
+    {"put", 3, probe_put},         {"upload", 3, probe_upload},
+    {"once", 2, probe_once},       {"send", 3, probe_send},
+    {"claims", 4, probe_claims},   {"delete", 1, probe_delete},
+    {"uploads", 1, probe_uploads}, {"abort", 2, probe_abort},
+    {"clear", 2, probe_clear},     {"conditional", 1, probe_conditional},
+};
 
 /* Reads the options; returns the index of the first argument that is none. */
 static int probe_options(int argc, char **argv, struct bl_remote_options *options)

@@ -7,8 +7,9 @@ documentation ("Authenticating Requests: Using the Authorization Header", "ListO
         store.put("bucket", "a/b.txt", b"...")
         store.url       # the endpoint
 
-store.fault: a function of a Request that names what goes wrong with it, or None; see Handler.answer_object. store.requests: all of
-them. store.complaints: why signatures were refused, for tests in which none may be.
+store.fault: a function of a Request that names what goes wrong with it, or None; see Handler.answer_object. store.unheard: one that is
+called when a request with the fault "lost" is done, before its connection breaks. store.requests: all of them. store.complaints: why
+signatures were refused, for tests in which none may be. store.reversed: lists of objects go backwards, as of stores that have no order.
 """
 import base64
 import collections
@@ -48,7 +49,7 @@ class Object:
     def __init__(self, data, tag=None, redirect=None):
         self.data, self.redirect = data, redirect
         self.tag = tag if tag is not None else f'"{hashlib.md5(data).hexdigest()}"'
-        self.modified = email.utils.formatdate(1700000000, usegmt=True)
+        self.modified = email.utils.formatdate(1700000000, usegmt=True)  # of objects that were written: when that was
 
 
 def derived(secret, *parts):
@@ -65,12 +66,28 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def date_time_string(self, timestamp=None):
+        """The store's clock, for the header Date."""
+        return email.utils.formatdate((timestamp or time.time()) + self.server.skew, usegmt=True)
+
+    def send_header(self, keyword, value):
+        if keyword not in self.server.untold:
+            super().send_header(keyword, value)
+
     def setup(self):
         super().setup()
         self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self.server.lock:
             self.server.connections += 1
+            self.server.open += 1
             self.number = self.server.connections
+
+    def finish(self):
+        try:
+            super().finish()
+        finally:
+            with self.server.lock:
+                self.server.open -= 1
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -101,8 +118,12 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
             if fault in ("half", "unread"):  # in the middle of the body, without and with an answer
                 return self.answer_early(fault)
             self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if len(self.body) < int(self.headers.get("Content-Length", 0)):
+                raise ConnectionResetError  # a client that was killed: what it sent is no request
             if (fault or "").startswith("lost"):  # it is done, and the answer does not arrive; "lost status 500": but another one
                 self.route_unheard(asked)
+                if self.server.unheard:
+                    self.server.unheard(asked)
                 fault = fault.partition(" ")[2] or "reset"
             if self.answer_fault(fault):
                 return
@@ -195,10 +216,11 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
             query = {unquote(part.partition("=")[0]): unquote(part.partition("=")[2]) for part in asked.query.split("&")}
             return self.answer_uploads(bucket, query)
         if not key:
-            return self.answer_listing(asked, server.buckets[bucket])
-        if key not in server.buckets[bucket]:
+            return self.answer_listing(asked, dict(server.buckets[bucket]))  # as it is now: others may write
+        item = server.buckets[bucket].get(key)
+        if item is None:
             raise Refused(404, "NoSuchKey", "The specified key does not exist.")
-        return self.answer_object(asked, server.buckets[bucket][key], fault)
+        return self.answer_object(asked, item, fault)
 
     def wrong_region(self, region, own):
         """The ways in which stores say it."""
@@ -357,15 +379,16 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
         query = {unquote(part.partition("=")[0]): unquote(part.partition("=")[2]) for part in asked.query.split("&")}
         if query.get("list-type") != "2":
             raise Refused(400, "InvalidArgument", "!only ListObjectsV2 is here")
-        keys = sorted(key for key in bucket if key.startswith(query.get("prefix", "")))
+        keys = sorted((key for key in bucket if key.startswith(query.get("prefix", ""))), reverse=self.server.reversed)
+        keys = self.server.listed(keys) if self.server.listed else keys
         token = query.get("continuation-token")
-        begin = int(base64.b64decode(token).decode().split(":")[1]) if token else 0
+        last = base64.b64decode(token).decode().split(":", 1)[1] if token and not self.server.endless else None
+        if last is not None:  # a list goes on after the last key, though others are gone meanwhile
+            keys = [key for key in keys if (key < last if self.server.reversed else key > last)]
         most = min(int(query.get("max-keys", 1000)), self.server.page)
-        page, more = keys[begin:begin + most], begin + most < len(keys)
-        if self.server.endless:
-            more, begin = True, 0
+        page, more = keys[:most], most < len(keys) or self.server.endless
         encode = (lambda text: quote(text, safe="/-_.*").replace("%20", "+")) if query.get("encoding-type") == "url" else escape
-        following = base64.b64encode(f"next+/:{begin + most}".encode()).decode()
+        following = base64.b64encode(f"next+/:{page[-1] if page else ''}".encode()).decode()
         parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
                  f"<Name>bucket</Name><Prefix>{encode(query.get('prefix', ''))}</Prefix><KeyCount>{len(page)}</KeyCount>"
                  f"<MaxKeys>{most}</MaxKeys><IsTruncated>{'true' if more else 'false'}</IsTruncated>"]
@@ -519,7 +542,9 @@ class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.roles, self.web_token, self.forms = {}, "web.identity-token", []
         self.page, self.latency, self.skew, self.endless, self.ranges, self.next_page = 1000, 0.0, 0, False, True, None
         self.uploads, self.begun, self.ignored, self.is_secure = {}, [], set(), certificate is not None
-        self.fault, self.requests, self.complaints, self.connections = None, [], [], 0
+        self.fault, self.unheard, self.requests, self.complaints, self.connections, self.open = None, None, [], [], 0, 0
+        self.reversed = False
+        self.untold, self.listed = set(), None  # headers that no answer has; what lists make of the keys: another order, or fewer
         self.lock, self.stopped = threading.Lock(), threading.Event()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"
         if certificate:

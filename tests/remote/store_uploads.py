@@ -50,7 +50,9 @@ class Uploads:
 
     def put_object(self, asked, bucket, key, _):
         self.compare(asked, bucket, key)
-        there = self.server.buckets[bucket][key] = self.object(self.body)
+        there = self.object(self.body)
+        there.modified = self.date_time_string()
+        self.server.buckets[bucket][key] = there
         return 200, {"ETag": there.tag}, b""
 
     def delete_object(self, _, bucket, key, __):
@@ -99,6 +101,7 @@ class Uploads:
         self.compare(asked, bucket, key, "completion")
         tags = b"".join(bytes.fromhex(tag.strip('"')) for _, tag, _ in chosen)
         there = self.object(b"".join(data for *_, data in chosen), f'"{hashlib.md5(tags).hexdigest()}-{len(chosen)}"')
+        there.modified = self.date_time_string()
         self.server.buckets[bucket][key] = there
         del self.server.uploads[query["uploadId"]]
         inside = f"<Bucket>{bucket}</Bucket><Key>{escape(key)}</Key><ETag>{escape(there.tag, {chr(34): '&quot;'})}</ETag>"
