@@ -18,15 +18,34 @@
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Standard input "-" and URLs belong to no directory. */
+/* Removes the last part of a URL, but not its host or bucket, and slashes before it. Returns the new size. */
+static size_t url_cut(const char *url, size_t size)
+{
+    const size_t host = (size_t)(strstr(url, "://") - url) + 3, least = host + strcspn(url + host, "/");
+    while (size > least && url[size - 1] != '/')
+        size--;
+    while (size > least && url[size - 1] == '/')
+        size--;
+    return size;
+}
+
+/* Standard input "-" and URLs belong to no directory. Keys of objects have no "..", and each slash is a part of them,
+ * so that "s3://bucket/views/v" and "../data" are "s3://bucket/views/data", as readers of web pages join them. */
 char *bl_path_join(const char *base, const char *path)
 {
     if (!base || path[0] == '/' || strcmp(path, "-") == 0 || bl_path_is_url(path))
         return strdup(path);
-    size_t size = strlen(base) + strlen(path) + 2;
+    size_t stem = strlen(base);
+    if (bl_path_is_url(base)) {
+        while (base[stem - 1] == '/')
+            stem--;
+        for (; strncmp(path, "../", 3) == 0; path += 3)
+            stem = url_cut(base, stem);
+    }
+    size_t size = stem + strlen(path) + 2;
     char *joined = malloc(size);
     if (joined)
-        snprintf(joined, size, "%s/%s", base, path);
+        snprintf(joined, size, "%.*s/%s", (int)stem, base, path);
     return joined;
 }
 

@@ -14,8 +14,8 @@
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Returns path relative to base; absolute paths, URLs, "-", and any path with base NULL stay. The caller frees it.
- * NULL: out of memory. */
+/* Returns path relative to base; absolute paths, URLs, "-", and any path with base NULL stay. If base is a URL, "../"
+ * at the beginning of path means what is above it. The caller frees it. NULL: out of memory. */
 char *bl_path_join(const char *base, const char *path);
 
 /* Frees an array of count paths; NULL is accepted. */

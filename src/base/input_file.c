@@ -48,6 +48,16 @@ const struct bl_far_files *bl_far_get(void)
     return far_files;
 }
 
+int bl_far_failed(void)
+{
+    return far_fault.code;
+}
+
+void bl_far_forgive(void)
+{
+    bl_error_clear(&far_fault);
+}
+
 /* A file may be called "s3:..." in this folder. */
 bool bl_far_is(const char *path)
 {
@@ -318,7 +328,10 @@ int bl_input_file_exists(const char *path, bool *exists, struct bl_error *e)
     if (!bl_far_is(path))
         return bl_fs_exists(path, exists, e);
     *exists = bl_input_file_stat(path, &status) == 0;
-    return *exists || errno == ENOENT ? BL_OK : bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+    if (!*exists && errno != ENOENT)
+        return bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+    bl_far_forgive();
+    return BL_OK;
 }
 
 /* --- input folders ------------------------------------------------------------------------------------------------ */

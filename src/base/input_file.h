@@ -83,6 +83,14 @@ bool bl_far_is(const char *path);
  * identify. */
 int bl_far_identify(const char *path, int64_t *bytes, uint64_t *content, struct bl_error *e);
 
+/* Returns BL_OK, or why the last call of this thread that asked a store failed: then nothing is known of the object, so
+ * that it is not damaged. BL_EUSAGE: the user may not, or the server cannot do it. That bl_input_file_exists has not
+ * found an object is no failure. */
+int bl_far_failed(void);
+
+/* Forgets that failure: the caller has found out that there is no such object. */
+void bl_far_forgive(void);
+
 /* Announces that the bytes from begin to end of an input will be read soon: those of an object are fetched in the
  * background, and its copy is kept until bl_far_release, once for each announcement. Other inputs: nothing. */
 void bl_far_announce(const char *path, int64_t begin, int64_t end);

@@ -90,9 +90,9 @@ int bl_io_check_path(const char *path, struct bl_error *e)
     return bl_error_errno(e, BL_EUSAGE, "cannot open %s", path);
 }
 
-/* Appends everything from fd until its end, at most max bytes. The size of the file is not used: standard input
+/* The size of the file is not used: standard input
  * and files of /proc have none. The NUL behind the text fits, because a buffer always keeps one spare byte. */
-static int read_to_end(int fd, const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
+int bl_io_read_all(int fd, const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
     size_t start = out->size, got;
     for (;;) {
@@ -117,7 +117,7 @@ int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, boo
         return BL_OK;
     if (fd < 0)
         return bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    int code = read_to_end(fd, path, max, out, e);
+    int code = bl_io_read_all(fd, path, max, out, e);
     close(fd); /* read only: no data to lose */
     return code;
 }
@@ -126,7 +126,7 @@ int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, boo
 int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct bl_error *e)
 {
     if (strcmp(path, "-") == 0)
-        return read_to_end(STDIN_FILENO, "standard input", max, out, e);
+        return bl_io_read_all(STDIN_FILENO, "standard input", max, out, e);
     bool exists;
     /* No call has failed here, and the message takes its reason from errno. */
     int code = bl_io_read_existing(path, max, out, &exists, e);
@@ -262,10 +262,15 @@ int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error
     return lines_find_mark(lines, e);
 }
 
-int bl_lines_take_list(struct bl_lines *lines, int fd, const char *path, struct bl_error *e)
+int bl_lines_take(struct bl_lines *lines, int fd, const char *path, struct bl_error *e)
 {
     *lines = (struct bl_lines){.fd = fd, .path = path, .mark = '\n'};
-    BL_TRY(lines_begin(lines, e));
+    return lines_begin(lines, e);
+}
+
+int bl_lines_take_list(struct bl_lines *lines, int fd, const char *path, struct bl_error *e)
+{
+    BL_TRY(bl_lines_take(lines, fd, path, e));
     return lines_find_mark(lines, e);
 }
 

@@ -38,6 +38,9 @@ int bl_io_read_file(const char *path, size_t max, struct bl_buffer *out, struct 
  * no file of that name at all for a moment. */
 int bl_io_read_existing(const char *path, size_t max, struct bl_buffer *out, bool *exists, struct bl_error *e);
 
+/* Appends everything from the position of a descriptor on. BL_EFAIL also if it has more than max bytes. */
+int bl_io_read_all(int fd, const char *path, size_t max, struct bl_buffer *out, struct bl_error *e);
+
 /* --- checksums of files ------------------------------------------------------------------------------------------- */
 
 /* The checksum of size bytes of an open file from offset on, read in chunks. path is for messages. */
@@ -74,11 +77,12 @@ struct bl_lines {
 
 /* Opens a file. path must outlive the object. BL_EFAIL; then there is nothing to close. */
 int bl_lines_open(struct bl_lines *lines, const char *path, struct bl_error *e);
+/* Reads from the position of a descriptor on, which belongs to the object, and is closed if this fails. */
+int bl_lines_take(struct bl_lines *lines, int fd, const char *path, struct bl_error *e);
 /* Opens a list of names. If the first bytes (more than a line can have) contain a zero byte, zero bytes end the lines,
  * as find -print0 writes them. A byte order mark is skipped. BL_EFAIL also for UTF-16. */
 int bl_lines_open_list(struct bl_lines *lines, const char *path, struct bl_error *e);
-/* Reads a list from the position of a descriptor on, which belongs to the object, and is closed if this fails. path:
- * for messages. */
+/* bl_lines_take for a list. */
 int bl_lines_take_list(struct bl_lines *lines, int fd, const char *path, struct bl_error *e);
 /* *line: the next line, without its newline, NUL-terminated in place, valid until the next call; NULL at the end.
  * *ended: whether it had a newline. A line over BL_LINE_MAX is BL_EFAIL. */

@@ -25,6 +25,7 @@
 #include "kind/frames/frames.h"
 #include "kind/row.h"
 #include "kind/text/detokenizer.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"
@@ -214,6 +215,7 @@ struct cat {
     int as;                                         /* enum sequence_form */
     int64_t step;                                   /* the only step to write, if has_step */
     bool has_step;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 static const struct bl_option table[] = {
@@ -318,16 +320,17 @@ static int cat_write(struct bl_cmd *cmd, const struct cat *c, struct bl_view *vi
 static int cat_run(struct bl_cmd *cmd, struct cat *c)
 {
     struct bl_view view;
+    const char *dir;
     if (cmd->options.operands != 2)
         return bl_error_set(&cmd->error, BL_EUSAGE,
                             "expects a dataset directory and the id of a sequence (see bload cat --help)");
-    BL_TRY(bl_io_check_path(cmd->options.operand[0], &cmd->error));
+    BL_TRY(bl_cmd_remote_dataset(&c->remote, cmd, &dir));
     c->has_step = bl_options_origin(&cmd->options, "step") != BL_ORIGIN_DEFAULT;
     /* A signal must remove an unfinished file. Without -o there is nothing to remove, and a filter ends as usual when
      * its reader does: by SIGPIPE. */
     if (c->output)
         bl_signals_install(&cmd->cancel);
-    BL_TRY(bl_view_open(&view, cmd->options.operand[0], &cmd->error));
+    BL_TRY(bl_view_open(&view, dir, &cmd->error));
     int code = cat_write(cmd, c, &view);
     bl_view_close(&view);
     return code;
@@ -345,9 +348,13 @@ int bl_cmd_cat(int argc, char **argv)
                          .examples = "dataset swim.mp4 --steps 0..16 -o start.npy\n"
                                      "dataset swim.mp4 --as png -o pictures",
                          .operands = "directories"};
-    const struct bl_option_group groups[] = {{"Cat", table, &c}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Cat", table, &c},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &c.remote},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = cat_run(&cmd, &c);
+    bl_cmd_remote_close(&c.remote);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -13,6 +13,7 @@
 #include "cmd/progress_bar.h"
 #include "export/finished.h"
 #include "export/export.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "run/state.h"
 
@@ -104,6 +105,7 @@ struct exporting {
     int to;                           /* index of bl_export_formats */
     bool json;
     struct bl_progress_bar bar;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 /* The options of an export. Which of them a format supports, src/export checks. */
@@ -172,7 +174,7 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
     struct bl_export_request *request = &x->request;
     struct bl_export_made made;
     struct bl_error *e = &cmd->error;
-    BL_TRY(bl_cmd_directory(cmd, &request->dir));
+    BL_TRY(bl_cmd_remote_directory(&x->remote, cmd, &request->dir));
     if (bl_options_origin(&cmd->options, "to") == BL_ORIGIN_DEFAULT)
         return bl_error_set(e, BL_EUSAGE, "--to must be given: mds, webdataset, energon or megatron");
     if (!request->output)
@@ -195,6 +197,8 @@ static int export_run(struct bl_cmd *cmd, struct exporting *x)
         bl_cmd_print("files of %s hold tokens only, so these fields are left out: %s", request->format->name,
                      made.left_out.data);
     bl_buffer_free(&made.left_out);
+    if (!code && !cmd->common.quiet)
+        bl_cmd_remote_print(&x->remote);
     return code || !x->json || request->task.set ? code : export_print_json(x, e);
 }
 
@@ -213,10 +217,12 @@ int bl_cmd_export(int argc, char **argv)
                          .operands = "directories"};
     const struct bl_option_group groups[] = {{"Export", table, &x},
                                              {"Tasks", bl_task_option_table, &x.request.task},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &x.remote},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = export_run(&cmd, &x);
+    bl_cmd_remote_close(&x.remote);
     return bl_cmd_end(&cmd, code, false);
 }

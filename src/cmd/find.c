@@ -18,6 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
 #include "kind/row.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "store/blocks.h"
 #include "store/field_tokenizer.h"
@@ -45,6 +46,7 @@ struct find {
     int text_field;                     /* with --text: index of the field that is decoded */
     int64_t reported;                   /* failed row of the piece before, + 1; 0: that row has not failed */
     uint8_t *tokens;                    /* [TOKENS] steps of the field; with --text */
+    struct bl_cmd_remote remote;        /* options of URLs */
 };
 
 /* The options that choose and print. `only` names an option without which another one has no meaning. */
@@ -381,6 +383,7 @@ static int find_run(struct bl_cmd *cmd, struct find *f)
 {
     const struct bl_options *o = &cmd->options;
     struct bl_training *t = &f->training;
+    const char *dir;
     f->has_step = bl_options_origin(o, "step") != BL_ORIGIN_DEFAULT;
     f->is_training = bl_options_origin(o, "epoch") != BL_ORIGIN_DEFAULT;
     if (!o->operands || (o->operands == 1 && !f->has_step))
@@ -390,8 +393,8 @@ static int find_run(struct bl_cmd *cmd, struct find *f)
     if (o->operands > 1 && f->has_step)
         return bl_error_set(&cmd->error, BL_EUSAGE, "ids or --step, not both");
     BL_TRY(bl_options_check(o, &cmd->error));
-    BL_TRY(bl_io_check_path(o->operand[0], &cmd->error));
-    BL_TRY(bl_view_open(&f->view, o->operand[0], &cmd->error));
+    BL_TRY(bl_cmd_remote_dataset(&f->remote, cmd, &dir));
+    BL_TRY(bl_view_open(&f->view, dir, &cmd->error));
     const struct bl_plan_info *info = &f->view.manifest.plan_info;
     /* Without options, the run is that for which the blocks were packed. */
     t->world_size = t->world_size ? t->world_size : info->world_size;
@@ -433,6 +436,7 @@ int bl_cmd_find(int argc, char **argv)
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Find", table, &f},
                                              {"Training run", training_table, &f.training},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &f.remote},
                                              {"General", bl_common_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
@@ -443,5 +447,6 @@ int bl_cmd_find(int argc, char **argv)
     bl_buffer_free(&f.line);
     bl_buffer_free(&f.decoded);
     free(f.tokens);
+    bl_cmd_remote_close(&f.remote);
     return bl_cmd_end(&cmd, code, false);
 }

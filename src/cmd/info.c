@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "run/packing.h"
 #include "report/report.h"
@@ -39,6 +40,7 @@ struct informing {
     struct bl_info info;              /* owned by the command, as the members below */
     struct bl_card card;
     struct bl_statistics numbers;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 /* A number of blocks, at least 1; or "all", which is 0. */
@@ -555,7 +557,10 @@ int bl_cmd_info(int argc, char **argv)
         .examples = "--json dataset\n"
                     "--statistics --sample all dataset",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {{"Output", table, &i}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Output", table, &i},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &i.remote},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     struct bl_buffer text = {0};
     const char *dir;
@@ -563,7 +568,7 @@ int bl_cmd_info(int argc, char **argv)
         goto out;
     code = bl_options_check(&cmd.options, &cmd.error);
     if (!code)
-        code = bl_cmd_directory(&cmd, &dir);
+        code = bl_cmd_remote_directory(&i.remote, &cmd, &dir);
     if (!code)
         code = bl_cmd_export_info(dir, i.json, &text, &cmd.error);
     if (!code && text.size && i.statistics)
@@ -577,5 +582,6 @@ int bl_cmd_info(int argc, char **argv)
     code = bl_cmd_answer(NULL, &text, !i.json, code, &cmd.error);
 out:
     info_free(&i);
+    bl_cmd_remote_close(&i.remote);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/fs.h"
-#include "base/io.h"
+#include "base/input_file.h"
 #include "cmd/cmd.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "export/finished.h"
 
@@ -18,6 +19,7 @@ struct reporting {
     const char *output; /* option; NULL: standard output */
     int64_t blocks;     /* option: blocks to draw */
     struct bl_report report;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 static const struct bl_option table[] = {
@@ -55,14 +57,15 @@ static int report_make(struct bl_cmd *cmd, struct reporting *r, struct bl_buffer
         return bl_error_set(e, BL_EUSAGE, "expects one dataset, view or table (see bload report --help)");
     if (strcmp(path, "-") == 0)
         return bl_error_set(e, BL_EUSAGE, "the table is read twice, so it cannot be -: name a file");
-    BL_TRY(bl_io_check_path(path, e));
+    BL_TRY(bl_cmd_remote_dataset(&r->remote, cmd, &path));
     BL_TRY(bl_cmd_check_file(r->output, "", e));
-    if (stat(path, &s))
+    bool is_far = bl_far_is(path); /* then it is a dataset or a view */
+    if (!is_far && stat(path, &s))
         return bl_error_errno(e, BL_EFAIL, "cannot look at %s", path);
-    bool is_table = !S_ISDIR(s.st_mode); /* a table has no blocks, so the page is only about lengths */
+    bool is_table = !is_far && !S_ISDIR(s.st_mode); /* a table has no blocks, so the page is only about lengths */
     if (is_table && !S_ISREG(s.st_mode))
         return bl_error_set(e, BL_EUSAGE, "the table is read twice, so %s must be a file", path);
-    if (!is_table)
+    if (!is_table && !is_far)
         BL_TRY(report_refuse(path, e));
     if (bl_report_read(&r->report, path, is_table, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
@@ -87,7 +90,10 @@ int bl_cmd_report(int argc, char **argv)
         .examples = "dataset -o report.html\n"
                     "dataset/sequences.tsv -o report.html",
         .operands = "files"};
-    const struct bl_option_group groups[] = {{"Output", table, &r}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Output", table, &r},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &r.remote},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (code || cmd.common.help)
         goto out;
@@ -99,5 +105,6 @@ int bl_cmd_report(int argc, char **argv)
 out:
     bl_buffer_free(&page);
     bl_report_free(&r.report);
+    bl_cmd_remote_close(&r.remote);
     return bl_cmd_end(&cmd, code, false);
 }

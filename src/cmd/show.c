@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/extra_field.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 #include "show/sheet.h"
 #include "store/find.h"
@@ -29,8 +30,9 @@ struct show {
     const char *sequence, *field, *tokenizer, *mask, *output; /* options; NULL: not given */
     int64_t block, epoch;                                     /* options */
     bool has_block;
-    int color;           /* enum show_color */
-    enum show_form form; /* by the ending of output; FORM_TERMINAL without it */
+    int color;                   /* enum show_color */
+    enum show_form form;         /* by the ending of output; FORM_TERMINAL without it */
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 static const struct bl_option table[] = {
@@ -171,7 +173,7 @@ static int show_run(struct bl_cmd *cmd, struct show *s)
 {
     struct bl_view view;
     const char *dir;
-    BL_TRY(bl_cmd_directory(cmd, &dir));
+    BL_TRY(bl_cmd_remote_directory(&s->remote, cmd, &dir));
     s->has_block = bl_options_origin(&cmd->options, "block") != BL_ORIGIN_DEFAULT;
     if (s->has_block && s->sequence)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--block and --sequence exclude each other");
@@ -198,9 +200,13 @@ int bl_cmd_show(int argc, char **argv)
         .examples = "dataset\n"
                     "dataset --sequence swim.mp4 -o swim.html",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {{"Show", table, &s}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Show", table, &s},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &s.remote},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = show_run(&cmd, &s);
+    bl_cmd_remote_close(&s.remote);
     return bl_cmd_end(&cmd, code, false);
 }

@@ -13,11 +13,13 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/progress_bar.h"
+#include "cmd/remote.h"
 #include "cmd/summary.h"
 #include "export/finished.h"
 #include "run/shards.h"
 #include "cmd/signals.h"
 #include "run/state_files.h"
+#include "store/dataset_file.h"
 #include "store/verify.h"
 #include "store/view.h"
 
@@ -35,6 +37,7 @@ struct verifying {
     int64_t faults, failed_steps; /* faults in all; steps that the shards of the dataset record as failed */
     int64_t shards, bytes;        /* verified in all datasets of a view */
     struct bl_run_times times;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 /* Two tables, since --help shows the options of exports under a title of their own. */
@@ -139,8 +142,10 @@ static int verify_dataset(struct bl_cmd *cmd, struct verifying *v, const char *d
     if (code)
         return bl_error_pass(e, code, &why);
     bl_task_range(&v->task, bl_verify_shards(&v->dataset), &v->begin, &v->end);
-    BL_TRY(v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
-                         : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v));
+    code = v->task.index ? bl_verify_prepare_part(&v->dataset, v->begin, v->end, verify_on_fault, v)
+                         : bl_verify_files(&v->dataset, verify_on_fault, verify_on_remark, v);
+    if (code)
+        return v->dataset.failure.code ? bl_error_pass(e, code, &v->dataset.failure) : code;
     struct bl_verify_shards job = {.dataset = &v->dataset,
                                    .begin = v->begin,
                                    .end = v->end,
@@ -174,15 +179,20 @@ static int verify_view(struct bl_cmd *cmd, struct verifying *v, const struct bl_
     struct bl_error why = {0};
     if (!v->task.index)
         BL_TRY(bl_verify_view(dir, &cmd->cancel, verify_on_fault, verify_on_remark, v, &cmd->error));
-    else if (bl_view_check_sources(m, dir, &why)) /* the task would verify another dataset, or none */
+    else if (bl_view_check_sources(m, dir, &why)) { /* the task would verify another dataset, or none */
+        if (bl_far_failed())
+            return bl_error_pass(&cmd->error, why.code, &why);
         verify_on_fault(v, BL_MANIFEST_FILE, why.text);
+    }
     int code = BL_OK;
     for (size_t s = 0; s < m->sources && !code; s++) {
         char *path = bl_path_join(dir, m->source[s].path);
         if (!path)
             return bl_error_memory(&cmd->error);
         v->source = m->source[s].name;
-        if (access(path, F_OK) == 0) /* a missing dataset is a fault that is reported already */
+        bool exists = false;
+        code = bl_dataset_file_find(path, bl_far_is(path) ? BL_MANIFEST_FILE : ".", &exists, &cmd->error);
+        if (exists) /* a missing dataset is a fault that is reported already */
             code = verify_dataset(cmd, v, path);
         v->shards += v->progress.done;
         v->bytes += v->progress.bytes;
@@ -270,13 +280,15 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     struct bl_manifest manifest = {0};
     const char *dir;
     bool sound;
-    BL_TRY(bl_cmd_directory(cmd, &dir));
+    BL_TRY(bl_cmd_remote_directory(&v->remote, cmd, &dir));
     BL_TRY(bl_task_resolve(&v->task, e));
     bl_signals_install(&cmd->cancel);
     v->bar = bl_progress_bar_make(&cmd->common);
     /* `sound` and the code do not matter here: verify_dataset reports a damaged manifest as a fault. */
     bool is_view = bl_manifest_inspect(&manifest, dir, &sound, &why) == BL_OK && bl_manifest_is_view(&manifest);
     bool is_export = false;
+    if (why.code == BL_EFAIL && bl_far_failed())
+        return bl_error_pass(e, BL_EFAIL, &why);
     int code = bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e);
     if (!code && v->against && !is_export)
         code =
@@ -294,12 +306,14 @@ static int verify_run(struct bl_cmd *cmd, struct verifying *v)
     if (code)
         return code;
     bool is_dataset = !is_view && !is_export;
-    if (v->faults && !cmd->common.quiet && is_dataset)
+    if (v->faults && !cmd->common.quiet && is_dataset && !bl_far_is(dir))
         bl_cmd_print("the command that packed %s, with --repair, makes damaged shards again", dir);
     if (v->faults)
         return bl_error_set(e, BL_EFAIL, "%s has %s", dir, bl_text_plural(faults, v->faults, "error"));
     if (!cmd->common.quiet && is_dataset)
         verify_print_summary(v, dir);
+    if (!cmd->common.quiet)
+        bl_cmd_remote_print(&v->remote);
     return BL_OK;
 }
 
@@ -321,6 +335,7 @@ int bl_cmd_verify(int argc, char **argv)
     const struct bl_option_group groups[] = {{"Output", output_table, &v},
                                              {"Exports", against_table, &v},
                                              {"Tasks", bl_task_option_table, &v.task},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &v.remote},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
@@ -328,5 +343,6 @@ int bl_cmd_verify(int argc, char **argv)
         code = verify_run(&cmd, &v);
     bl_verify_close(&v.dataset);
     bl_verify_report_free(&v.report);
+    bl_cmd_remote_close(&v.remote);
     return bl_cmd_end(&cmd, code, false);
 }

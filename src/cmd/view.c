@@ -25,6 +25,7 @@
 #include "cmd/summary.h"
 #include "run/view_make.h"
 #include "run/options.h"
+#include "cmd/remote.h"
 #include "cmd/signals.h"
 
 #define LEVELS_MAX 16
@@ -46,6 +47,7 @@ struct viewing {
     struct bl_view_made made; /* the view that was made last */
     bool quiet, json;
     struct bl_progress_bar bar;
+    struct bl_cmd_remote remote; /* options of URLs */
 };
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -140,11 +142,16 @@ static int operands_parse(struct bl_cmd *cmd, struct viewing *v)
         char *end = NULL;
         if (equals && access(text, F_OK) != 0) {
             v->weight[s] = strtod(equals + 1, &end);
-            if (end == equals + 1 || *end || !(v->weight[s] > 0) || v->weight[s] > 1e12)
+            bool is_weight = end > equals + 1 && !*end && v->weight[s] > 0 && v->weight[s] <= 1e12;
+            if (!is_weight && bl_path_is_url(text)) { /* "lang=en" may be a part of a key */
+                v->weight[s] = 0;
+                end = NULL;
+            } else if (!is_weight)
                 return bl_error_set(e, BL_EUSAGE, "%s: a weight is a number above 0, as in DIR=2.5", text);
         }
-        v->dir[s] = end ? strndup(text, (size_t)(equals - text)) : strdup(text);
-        code = v->dir[s] ? bl_io_check_path(v->dir[s], e) : bl_error_memory(e);
+        char *name = strndup(text, end ? (size_t)(equals - text) : strlen(text));
+        code = name ? bl_cmd_remote_path(&v->remote, cmd, name, &v->dir[s]) : bl_error_memory(e);
+        free(name);
         weighted += v->weight[s] > 0;
     }
     if (code)
@@ -382,6 +389,8 @@ static int view_run(struct bl_cmd *cmd, struct viewing *v)
     v->request.sink = v;
     bl_signals_install_question(); /* all other signals end the command at once: a view gets its manifest last */
     BL_TRY(v->levels.count ? levels_run(cmd, v) : view_make(cmd, v, v->request.output, 0, 0));
+    if (!v->quiet)
+        bl_cmd_remote_print(&v->remote);
     return v->json ? view_print_json(v, &cmd->error) : BL_OK;
 }
 
@@ -407,6 +416,7 @@ int bl_cmd_view(int argc, char **argv)
                                              {"Subset", bl_subset_option_table, &v.subset},
                                              {"Planning", bl_plan_option_table, &v.options},
                                              {"Strategy", bl_plan_strategy_table, &v.options},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &v.remote},
                                              {"General", bl_common_progress_table, &cmd.common},
                                              {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
@@ -418,5 +428,6 @@ int bl_cmd_view(int argc, char **argv)
     free(v.weight);
     bl_exclusion_close(v.request.exclusion);
     bl_view_made_free(&v.made);
+    bl_cmd_remote_close(&v.remote);
     return bl_cmd_end(&cmd, code, false);
 }

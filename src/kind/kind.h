@@ -325,6 +325,10 @@ struct bl_kind_spool {
     /* Remembers where the steps of a chunk lie, for readers. Called after count, in order, on one thread. */
     int (*add)(void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk, struct bl_error *e);
 
+    /* Returns whether an earlier scan has stored the chunk: then its inputs are not fetched ahead. It may still be that
+     * they have changed since. May be NULL: no. */
+    bool (*has)(const void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk);
+
     /* Removes the files that counting has stored. */
     int (*remove)(void *config, const struct bl_kind_env *env, struct bl_error *e);
 

@@ -16,6 +16,7 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "run/input_set.h"
 #include "store/epochs.h"
@@ -34,16 +35,22 @@ void bl_view_job_message(const struct bl_view_job *job, const char *format, ...)
         job->request->message(job->request->sink, text);
 }
 
+/* Returns the path by which a source is known: without links, or its URL. The caller frees it. NULL: errno says why. */
+static char *source_path(const char *dir)
+{
+    return bl_far_is(dir) ? strdup(dir) : realpath(dir, NULL);
+}
+
 /* Sets *name, owned by the caller, to the last component of the path of source s, or to the path as the user gave it if
  * another source has the same last component. BL_EUSAGE: a source is named twice. */
 static int source_name(const struct bl_view_request *r, int s, char **name, struct bl_error *e)
 {
-    char *path = realpath(r->dir[s], NULL);
+    char *path = source_path(r->dir[s]);
     if (!path)
         return bl_error_errno(e, BL_EFAIL, "cannot resolve %s", r->dir[s]);
     bool unique = true, twice = false;
     for (int k = 0; k < r->count; k++) {
-        char *other = k == s ? NULL : realpath(r->dir[k], NULL);
+        char *other = k == s ? NULL : source_path(r->dir[k]);
         unique &= !other || strcmp(bl_path_name(other), bl_path_name(path)) != 0;
         twice |= other && strcmp(other, path) == 0;
         free(other);

@@ -276,7 +276,9 @@ static int scan_next_chunk(struct scanning *s, struct batch_chunk *chunk, bool *
             return code;
         chunk->place.end = chunks_place(&s->chunks);
         if (!scan->tasks || s->number++ % scan->tasks == scan->task) {
-            bl_chunk_files_announce(&chunk->files, scan->kind->scan, scan->config);
+            const struct bl_kind_spool *spool = scan->kind->spool;
+            if (!spool || !spool->has || !spool->has(scan->config, scan->env, &chunk->files.chunk))
+                bl_chunk_files_announce(&chunk->files, scan->kind->scan, scan->config);
             return BL_OK;
         }
         bl_chunk_files_free(&chunk->files);

@@ -350,6 +350,8 @@ int bl_dataset_map(struct bl_dataset *dataset, int64_t b, int f, const void **da
         return bl_error_set(e, BL_EUSAGE,
                             "%s: %s is stored flat, without padding: its blocks can only be read, not mapped",
                             dataset->dir, format->fields.field[f].name);
+    if (dataset->file.object)
+        return bl_error_set(e, BL_EUSAGE, "%s is a URL: its blocks can only be read, not mapped", dataset->dir);
     if (dataset->file.compressed)
         return bl_error_set(e, BL_EUSAGE, "%s is compressed: its blocks can only be read, not mapped", dataset->dir);
     if (!dataset->map && !(dataset->map = calloc((size_t)bl_format_shards(format), sizeof *dataset->map)))

@@ -13,6 +13,7 @@
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 #include "base/text.h"
 #include "plan/limits.h"
 #include "store/format.h"
@@ -193,31 +194,29 @@ static int index_read_metadata(struct bl_index *index, const char *head, size_t 
 /* Opens the file at index->path, and reads its header: the tables and the metadata. On error *index is closed. */
 static int index_open_path(struct bl_index *index, struct bl_error *e)
 {
-    struct stat status;
+    struct bl_input_file opened;
     char prefix[BL_SAFETENSORS_PREFIX], *head = NULL;
     struct bl_safetensors file = {0};
     int64_t data = 0;
-    int code = BL_OK;
-    index->fd = bl_regular_open(index->path, e);
-    if (index->fd < 0) {
-        code = index->fd;
+    int code = bl_dataset_file_open(&opened, index->path, e);
+    if (code) {
         bl_index_close(index);
         return code;
     }
-    if (fstat(index->fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat");
-    else if (status.st_size < BL_SAFETENSORS_PREFIX)
+    index->fd = opened.fd;
+    const int64_t size = opened.status.st_size;
+    if (size < BL_SAFETENSORS_PREFIX)
         code = bl_error_set(e, BL_EDATA, "too short for a safetensors file");
     if (!code)
         code = bl_io_pread(index->fd, prefix, sizeof prefix, 0, index->path, e);
     if (!code)
-        code = bl_safetensors_prefix(prefix, status.st_size, &data, e);
+        code = bl_safetensors_prefix(prefix, size, &data, e);
     if (!code && !(head = malloc((size_t)data)))
         code = bl_error_memory(e);
     if (!code)
         code = bl_io_pread(index->fd, head, (size_t)data, 0, index->path, e);
     if (!code)
-        code = bl_safetensors_parse(head, (size_t)data, status.st_size, &file, e);
+        code = bl_safetensors_parse(head, (size_t)data, size, &file, e);
     if (!code)
         code = index_check_tables(index, &file, e);
     if (!code)

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
 #include "store/index.h"
@@ -88,6 +89,10 @@ static void path_append_relative(const char *from, const char *to, struct bl_buf
 
 int bl_view_source_make_path(const char *view, const char *dir, char **path, struct bl_error *e)
 {
+    if (bl_far_is(dir)) {
+        *path = strdup(dir);
+        return *path ? BL_OK : bl_error_memory(e);
+    }
     struct bl_buffer out = {0};
     char *from = realpath(view, NULL), *to = from ? realpath(dir, NULL) : NULL;
     int code = BL_OK;

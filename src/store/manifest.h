@@ -55,8 +55,8 @@ int bl_view_source_compare(const struct bl_view_source *source, const struct bl_
                            struct bl_error *e);
 
 /* Makes the path of the dataset in dir for the view in the directory `view`, which exists. The path is relative if both
- * share a directory below the root, and absolute otherwise. The caller frees *path. BL_EFAIL: a directory cannot be
- * resolved. */
+ * share a directory below the root, and absolute otherwise; a URL stays as it is. The caller frees *path. BL_EFAIL: a
+ * directory cannot be resolved. */
 int bl_view_source_make_path(const char *view, const char *dir, char **path, struct bl_error *e);
 
 /* Returns the source that has a row of the view, in O(log count). The rows of a view are numbered continuously, source

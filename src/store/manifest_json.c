@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "base/text.h"
@@ -570,6 +572,29 @@ int bl_manifest_parse(struct bl_manifest *manifest, const char *text, size_t siz
     return code;
 }
 
+/* Checks that there is a manifest. BL_EUSAGE: dir is no finished dataset; the message says so. */
+static int manifest_check_exists(const char *dir, const char *path, struct bl_error *e)
+{
+    struct stat status;
+    struct bl_error why = {0};
+    if (!bl_far_is(path)) {
+        if (access(path, F_OK) == 0)
+            return BL_OK;
+        return errno == ENOENT
+                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
+               : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
+                                  : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    }
+    if (bl_input_file_stat(path, &status) == 0)
+        return BL_OK;
+    bool is_missing = errno == ENOENT;
+    int code = bl_opener_fail("cannot open", path, BL_EFAIL, &why);
+    if (!is_missing)
+        return bl_error_pass(e, code, &why);
+    bl_far_forgive(); /* the store has answered: "s3://bucket/key: there is no such object" */
+    return bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: %s", dir, why.text);
+}
+
 int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sound, struct bl_error *e)
 {
     struct bl_buffer text = {0};
@@ -577,16 +602,9 @@ int bl_manifest_inspect(struct bl_manifest *manifest, const char *dir, bool *sou
     char *path = bl_path_join(dir, BL_MANIFEST_FILE);
     if (!path)
         return bl_error_memory(e);
-    int code = BL_OK;
-    if (access(path, F_OK) != 0)
-        code = errno == ENOENT
-                   ? bl_error_set(e, BL_EUSAGE, "%s is not a finished dataset: it has no " BL_MANIFEST_FILE, dir)
-               : errno == ENOTDIR ? bl_error_set(e, BL_EUSAGE, "%s is a file, not the directory of a dataset", dir)
-                                  : bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
+    int code = manifest_check_exists(dir, path, e);
     if (!code)
-        code = bl_regular_check(path, e);
-    if (!code)
-        code = bl_io_read_file(path, BL_MANIFEST_SIZE_MAX, &text, e);
+        code = bl_dataset_file_read(path, BL_MANIFEST_SIZE_MAX, &text, e);
     if (!code) {
         code = bl_manifest_parse(manifest, text.data ? text.data : "", text.size, sound, e);
         if (code == BL_EDATA)

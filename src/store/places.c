@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/output.h"
 #include "base/vector.h"
+#include "store/dataset_file.h"
 
 #define CHUNK 4096 /* pieces, or values of an attribute, that are converted at a time */
 #define AHEAD 32   /* rows are in random order: prefetch the row of a piece this many pieces before it is used */
@@ -516,19 +517,17 @@ static int find_format_tables(struct bl_places *p, const struct bl_safetensors *
 int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifest *manifest, struct bl_error *e)
 {
     struct bl_safetensors file = {0};
-    struct stat status;
+    struct bl_input_file opened = {.fd = -1};
     int64_t data = 0;
     *p = (struct bl_places){0};
     char *path = bl_path_join(dir, BL_PLACES_FILE);
-    int fd = path ? bl_regular_open(path, e) : bl_error_memory(e), code = fd < 0 ? fd : BL_OK;
-    if (!code && fstat(fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (!code && status.st_size < BL_SAFETENSORS_PREFIX)
+    int code = path ? bl_dataset_file_open(&opened, path, e) : bl_error_memory(e);
+    if (!code && opened.status.st_size < BL_SAFETENSORS_PREFIX)
         code = bl_error_set(e, BL_EDATA, "%s is too short for a safetensors file", path);
     if (code)
         goto out;
-    p->map_size = (size_t)status.st_size;
-    p->map = mmap(NULL, p->map_size, PROT_READ, MAP_SHARED, fd, 0);
+    p->map_size = (size_t)opened.status.st_size;
+    p->map = mmap(NULL, p->map_size, PROT_READ, MAP_SHARED, opened.fd, 0);
     if (p->map == MAP_FAILED) {
         p->map = NULL;
         code = bl_error_errno(e, BL_EFAIL, "cannot map %s", path);
@@ -553,8 +552,7 @@ int bl_places_open(struct bl_places *p, const char *dir, const struct bl_manifes
     if (code)
         bl_error_prefix(e, "%s", path);
 out:
-    if (fd >= 0)
-        close(fd); /* the mapping stays */
+    bl_input_file_close(&opened); /* the mapping stays */
     bl_safetensors_free(&file);
     free(path);
     if (code)

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "kind/row.h"
@@ -446,7 +447,7 @@ static int loader_read_file(struct sequences_loader *l, const char *path, struct
     *file = (struct bl_sequences_file){.fd = -1, .first = l->table->count};
     struct bl_lines lines;
     struct bl_checksum_state sum;
-    BL_TRY(bl_lines_open(&lines, path, e));
+    BL_TRY(bl_dataset_file_lines(&lines, path, e));
     bl_checksum_begin(&sum);
     lines.sum = &sum;
     file->path = strdup(lines.path);

@@ -17,6 +17,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 
 /* --- seekable zstd format ----------------------------------------------------------------------------------------- */
 
@@ -33,7 +34,8 @@
 #define DESCRIPTOR_RESERVED 0x7C
 #define HEAD 8 /* magic and size of a skippable frame */
 #define ENTRY 12
-#define FRAME_CHECK 4 /* size of zstd's content checksum, at the end of a frame */
+#define END_FETCHED 8192 /* bytes at the end of an object that are fetched at once: the table of 680 frames */
+#define FRAME_CHECK 4    /* size of zstd's content checksum, at the end of a frame */
 
 /* --- compressing -------------------------------------------------------------------------------------------------- */
 
@@ -254,6 +256,22 @@ static size_t frame_content_size(const struct bl_shard_reader *file, size_t i)
     return (size_t)(file->seekable.frame[i + 1].content - file->seekable.frame[i].content);
 }
 
+/* Reads bytes of the file as they are. */
+static int reader_get(const struct bl_shard_reader *file, void *out, size_t size, int64_t offset, struct bl_error *e)
+{
+    return file->object ? bl_input_file_get(file->object, out, size, offset, file->path, e)
+                        : bl_io_pread(file->fd, out, size, offset, file->path, e);
+}
+
+/* Has the end of an object fetched by one request, with its footer and most seek tables. The reads that follow find it
+ * (remote/ranges.h). */
+static int reader_fetch_end(const struct bl_shard_reader *file, struct bl_error *e)
+{
+    uint8_t end[END_FETCHED];
+    size_t size = file->bytes < END_FETCHED ? (size_t)file->bytes : END_FETCHED;
+    return file->object ? reader_get(file, end, size, file->bytes - (int64_t)size, e) : BL_OK;
+}
+
 /* Reads the seek table of a compressed file, and prepares the cache for its largest frame. */
 static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error *e)
 {
@@ -261,12 +279,13 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     int64_t size = 0;
     if (file->bytes < BL_SEEKABLE_FOOTER)
         return bl_error_set(e, BL_EDATA, "too short for a seek table");
-    BL_TRY(bl_io_pread(file->fd, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, file->path, e));
+    BL_TRY(reader_fetch_end(file, e));
+    BL_TRY(reader_get(file, footer, sizeof footer, file->bytes - BL_SEEKABLE_FOOTER, e));
     BL_TRY(bl_seekable_footer(footer, file->bytes, &size, e));
     uint8_t *table = malloc((size_t)size);
     if (!table)
         return bl_error_memory(e);
-    int code = bl_io_pread(file->fd, table, (size_t)size, file->bytes - size, file->path, e);
+    int code = reader_get(file, table, (size_t)size, file->bytes - size, e);
     if (!code)
         code = bl_seekable_parse(table, (size_t)size, file->bytes, &file->seekable, e);
     free(table);
@@ -283,24 +302,37 @@ static int reader_read_seek_table(struct bl_shard_reader *file, struct bl_error 
     return bl_decompressor_open(&file->decompressor, e);
 }
 
+/* Opens the object at file->path for reading by ranges. */
+static int reader_open_object(struct bl_shard_reader *file, struct bl_input_file *opened, struct bl_error *e)
+{
+    struct bl_input_file *object = malloc(sizeof *object);
+    if (!object)
+        return bl_error_memory(e);
+    if (bl_input_file_open(object, file->path)) {
+        free(object);
+        return bl_opener_fail("cannot open", file->path, BL_EFAIL, e);
+    }
+    file->object = object;
+    *opened = *object;
+    return BL_OK;
+}
+
 int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e)
 {
     *file = (struct bl_shard_reader){.fd = -1, .compressed = compressed, .path = strdup(path)};
     if (!file->path)
         return bl_error_memory(e);
-    int code = BL_OK;
-    struct stat status;
-    file->fd = bl_regular_open(path, e);
-    if (file->fd < 0)
-        code = file->fd;
-    else if (fstat(file->fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    if (!code)
-        file->bytes = file->size = status.st_size;
-    if (!code && compressed)
+    struct bl_input_file opened = {.fd = -1};
+    int code = !bl_far_is(path) ? bl_dataset_file_open(&opened, path, e) : reader_open_object(file, &opened, e);
+    if (code) {
+        bl_shard_reader_close(file);
+        return code;
+    }
+    file->fd = opened.fd;
+    file->bytes = file->size = opened.status.st_size;
+    if (compressed)
         code = reader_read_seek_table(file, e);
-    /* bl_regular_open names the path itself. */
-    if (code == BL_EDATA && file->fd >= 0)
+    if (code == BL_EDATA)
         bl_error_prefix(e, "%s", path);
     if (code)
         bl_shard_reader_close(file);
@@ -309,6 +341,9 @@ int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool co
 
 void bl_shard_reader_close(struct bl_shard_reader *file)
 {
+    if (file->object)
+        bl_input_file_close(file->object);
+    free(file->object);
     if (file->fd >= 0)
         close(file->fd); /* opened for reading only: there is nothing to lose */
     free(file->path);
@@ -329,7 +364,7 @@ static int reader_decompress_frame(struct bl_shard_reader *file, size_t i, void 
     const struct bl_seekable_frame *frame = &file->seekable.frame[i];
     size_t size = (size_t)(frame[1].offset - frame[0].offset);
     BL_TRY(BL_ARRAY_RESERVE(file->packed, file->packed_capacity, size, e));
-    BL_TRY(bl_io_pread(file->fd, file->packed, size, frame->offset, file->path, e));
+    BL_TRY(reader_get(file, file->packed, size, frame->offset, e));
     /* Verification needs the checksum of the packed bytes, which are in memory only here. */
     if (file->frame_checksum)
         file->frame_checksum[i] = bl_checksum(file->packed, size);
@@ -365,7 +400,7 @@ int bl_shard_reader_read(struct bl_shard_reader *file, int64_t offset, int64_t s
         return bl_error_set(e, BL_EDATA, "%s: ends at byte %" PRId64 ", cannot read %" PRId64 " bytes from %" PRId64,
                             file->path, file->size, size, offset);
     if (!file->compressed)
-        return bl_io_pread(file->fd, out, (size_t)size, offset, file->path, e);
+        return reader_get(file, out, (size_t)size, offset, e);
     while (size > 0 && !code) {
         size_t i = 0, high = file->seekable.frames; /* frame[i] begins at offset or before, frame[high] after */
         while (high - i > 1) {
@@ -483,5 +518,10 @@ int bl_shard_reader_keep_checksums(struct bl_shard_reader *file, struct bl_error
 int bl_shard_reader_table_checksum(const struct bl_shard_reader *file, uint64_t *checksum, struct bl_error *e)
 {
     int64_t offset = file->seekable.frame[file->seekable.frames].offset;
-    return bl_checksum_range(file->fd, offset, file->bytes - offset, file->path, checksum, e);
+    size_t size = (size_t)(file->bytes - offset);
+    void *table = malloc(size);
+    int code = table ? reader_get(file, table, size, offset, e) : bl_error_memory(e);
+    *checksum = code ? 0 : bl_checksum(table, size);
+    free(table);
+    return code;
 }

@@ -103,8 +103,11 @@ struct bl_kept_frame {
     size_t capacity;
 };
 
+struct bl_input_file;
+
 struct bl_shard_reader {
-    int fd;
+    int fd;                       /* -1: not open, or at a URL */
+    struct bl_input_file *object; /* at a URL, of which only what is needed is fetched; or NULL */
     char *path;
     int64_t bytes; /* size of the file */
     int64_t size;  /* uncompressed size */
@@ -118,8 +121,8 @@ struct bl_shard_reader {
     uint64_t *frame_checksum; /* [frames] XXH3 of the compressed bytes of frames that were read; NULL: not wanted */
 };
 
-/* Opens a shard. BL_EFAIL: a system call failed. BL_EDATA: the file is not a seekable zstd file. On error *file is
- * empty. */
+/* Opens a shard; path may be a URL. BL_EFAIL: a system call or a store failed. BL_EDATA: the file is not a seekable
+ * zstd file. On error *file is empty. */
 int bl_shard_reader_open(struct bl_shard_reader *file, const char *path, bool compressed, struct bl_error *e);
 void bl_shard_reader_close(struct bl_shard_reader *file);
 

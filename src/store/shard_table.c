@@ -24,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 #include "base/text.h"
 
 /* --- records of shards -------------------------------------------------------------------------------------------- */
@@ -235,7 +236,7 @@ int bl_shard_table_read(const char *dir, const struct bl_format *format, struct 
     *rows = NULL;
     int code = path ? bl_regular_check(path, e) : bl_error_memory(e);
     if (!code)
-        code = bl_lines_open(&lines, path, e);
+        code = bl_dataset_file_lines(&lines, path, e);
     if (!code && !(*rows = calloc((size_t)bl_format_shards(format), sizeof **rows)))
         code = bl_error_memory(e);
     if (!code)

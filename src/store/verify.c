@@ -4,7 +4,6 @@
  * what was read and is sound, so that one fault is not reported again by every check that needs its subject. */
 #include "store/verify.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,6 +17,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "store/dataset.h"
+#include "store/dataset_file.h"
 #include "store/epochs.h"
 #include "store/plan_info.h"
 #include "store/row_reader.h"
@@ -29,6 +29,7 @@
 struct bl_fault_sink {
     bl_fault *fault;
     void *context;
+    struct bl_error *failure; /* the first one of a store, whose words it has */
 };
 
 static BL_PRINTF(3, 4) void fault_report(const struct bl_fault_sink *sink, const char *file, const char *format, ...)
@@ -41,6 +42,14 @@ static BL_PRINTF(3, 4) void fault_report(const struct bl_fault_sink *sink, const
     sink->fault(sink->context, file, text);
 }
 
+/* Keeps an error of the store, which says nothing about the file. Returns whether it is one. */
+static bool fault_is_of_store(const struct bl_fault_sink *sink, const struct bl_error *e)
+{
+    if (bl_far_failed() && !sink->failure->code)
+        bl_error_pass(sink->failure, e->code, e);
+    return bl_far_failed() != BL_OK;
+}
+
 /* Checks that a file exists with the size and checksum in the manifest, and reports a difference. Returns false if the
  * file is missing or truncated. */
 static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, const struct bl_manifest_file *file)
@@ -49,16 +58,27 @@ static bool fault_check_file(const struct bl_fault_sink *sink, const char *dir, 
     int64_t bytes = 0;
     uint64_t checksum = 0;
     char *path = bl_path_join(dir, file->name);
-    int code = path ? bl_checksum_file(path, &bytes, &checksum, &e) : bl_error_memory(&e);
-    if (code)
+    bool is_lost = false; /* there is no such object */
+    int code = path ? BL_OK : bl_error_memory(&e);
+    if (!code && bl_far_is(path)) {
+        code = bl_input_file_exists(path, &is_lost, &e);
+        is_lost = !code && !is_lost;
+    }
+    if (!code && !is_lost)
+        code = bl_dataset_file_checksum(path, &bytes, &checksum, &e);
+    if (is_lost)
+        fault_report(sink, file->name, "is missing");
+    else if (code && !fault_is_of_store(sink, &e))
         fault_report(sink, file->name, "%s", e.text);
+    else if (code)
+        bytes = file->bytes; /* it is not known to be truncated */
     else if (bytes != file->bytes)
         fault_report(sink, file->name, "has %" PRId64 " bytes, the manifest says %" PRId64, bytes, file->bytes);
     else if (checksum != file->checksum)
         fault_report(sink, file->name, "checksum %016" PRIx64 ", the manifest says %016" PRIx64, checksum,
                      file->checksum);
     free(path);
-    return !code && bytes >= file->bytes;
+    return !is_lost && !code && bytes >= file->bytes;
 }
 
 /* --- plans of epochs ---------------------------------------------------------------------------------------------- */
@@ -77,33 +97,44 @@ static uint64_t plan_sum_pieces(const struct bl_plan *plan)
     return sum;
 }
 
-/* Reports files in plans/ that the manifest does not list. Uses dir and manifest only. */
-static void verify_epoch_strays(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+/* Reports that a folder cannot be read: why is in errno, or was said by a store. */
+static void verify_report_folder(const struct bl_fault_sink *r, const char *folder, const char *path)
+{
+    struct bl_error e = {0};
+    int error = errno;
+    if (bl_far_failed())
+        (void)bl_opener_fail("cannot list", path, BL_EFAIL, &e);
+    if (!fault_is_of_store(r, &e))
+        fault_report(r, folder, "cannot be read: %s", strerror(error));
+}
+
+/* Reports files in plans/ that the manifest does not list, unless a store lists none. Uses dir and manifest only. */
+static void verify_epoch_strays(const struct bl_verify *v, const struct bl_fault_sink *r, bl_fault *remark)
 {
     char *path = bl_path_join(v->dir, BL_EPOCHS_DIR);
-    DIR *entries = path ? opendir(path) : NULL;
-    if (!entries && errno != ENOENT)
-        fault(context, BL_EPOCHS_DIR, "cannot be read");
-    const struct dirent *entry;
-    while (entries && (entry = readdir(entries))) {
-        char name[sizeof entry->d_name + 16];
-        snprintf(name, sizeof name, BL_EPOCHS_DIR "/%s", entry->d_name);
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            bl_manifest_find_file(&v->manifest, name))
+    struct bl_input_folder folder = {.directory = NULL};
+    if (path && bl_input_folder_open(&folder, path) && errno != ENOENT && bl_far_failed() != BL_EUSAGE)
+        verify_report_folder(r, BL_EPOCHS_DIR, path);
+    while (bl_input_folder_next(&folder) == 0 && folder.name) {
+        char *name = bl_path_join(BL_EPOCHS_DIR, folder.name);
+        if (!name || strcmp(folder.name, ".") == 0 || strcmp(folder.name, "..") == 0 ||
+            bl_manifest_find_file(&v->manifest, name)) {
+            free(name);
             continue;
-        if (bl_epochs_is_leftover(&v->manifest, entry->d_name))
-            remark(context, name, "left by an interrupted bload plan --dataset: ignored; the next one removes it");
+        }
+        if (bl_epochs_is_leftover(&v->manifest, folder.name))
+            remark(r->context, name, "left by an interrupted bload plan --dataset: ignored; the next one removes it");
         else
-            fault(context, name, "belongs to no epoch of the dataset");
+            fault_report(r, name, "belongs to no epoch of the dataset");
+        free(name);
     }
-    if (entries)
-        closedir(entries);
+    bl_input_folder_close(&folder);
     free(path);
 }
 
 /* Reads and checks all plans of epochs that the manifest lists: each must consist of the stored pieces, in as many
  * blocks as the shards have. bl_verify_files has reported those that are missing. */
-static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
+static void verify_epochs(const struct bl_verify *v, const struct bl_fault_sink *r, bl_fault *remark)
 {
     const struct bl_manifest *m = &v->manifest;
     for (size_t i = 0; i < m->files && v->has_sequences; i++) {
@@ -114,11 +145,14 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
         if (!bl_epochs_number(name) || bl_cancelled(v->cancel))
             continue;
         char *path = bl_path_join(v->dir, name);
-        if (path && access(path, F_OK) != 0) {
+        bool exists = false;
+        int code = path ? bl_input_file_exists(path, &exists, &e) : bl_error_memory(&e);
+        if (!code && !exists) {
             free(path);
             continue;
         }
-        int code = path ? bl_index_open_plan(&index, path, &e) : bl_error_memory(&e);
+        if (!code)
+            code = bl_index_open_plan(&index, path, &e);
         if (!code)
             code = bl_index_read_plan(&index, m->format.T, m->align, &plan, &e);
         plan.overlap = m->plan_info.overlap;
@@ -132,13 +166,13 @@ static void verify_epochs(const struct bl_verify *v, bl_fault *fault, bl_fault *
         if (!code && v->has_plan &&
             (plan.pieces != v->plan.pieces || plan_sum_pieces(&plan) != plan_sum_pieces(&v->plan)))
             code = bl_error_set(&e, BL_EDATA, "its pieces differ from the stored ones");
-        if (code)
-            fault(context, name, e.text);
+        if (code && !fault_is_of_store(r, &e))
+            fault_report(r, name, "%s", e.text);
         bl_plan_free(&plan);
         bl_index_close(&index);
         free(path);
     }
-    verify_epoch_strays(v, fault, remark, context);
+    verify_epoch_strays(v, r, remark);
 }
 
 /* --- files and sequences ------------------------------------------------------------------------------------------ */
@@ -160,7 +194,7 @@ static unsigned verify_bit(const char *name)
 static void verify_report_unread(const struct bl_verify *v, const struct bl_fault_sink *r, const char *file,
                                  const struct bl_error *e)
 {
-    if (!(v->cut & verify_bit(file)))
+    if (!(v->cut & verify_bit(file)) && !fault_is_of_store(r, e))
         fault_report(r, file, "%s", e->text);
 }
 
@@ -319,34 +353,53 @@ static void verify_read_part(struct bl_verify *v, int64_t first, int64_t end, co
 
 /* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* Checks DIR/shards, or a folder in it (inner): each file must have the name of a shard of the format. */
-static void verify_folder(const struct bl_verify *v, const char *folder, bool inner, const struct bl_fault_sink *r)
+/* Checks the files of DIR/shards, or of a folder in it (inner): each must have the name of a shard of the format. */
+static void verify_folder(const struct bl_verify *v, const char *name, bool inner, bl_fault *remark,
+                          const struct bl_fault_sink *r)
 {
-    char *path = bl_path_join(v->dir, folder);
-    DIR *entries = path ? opendir(path) : NULL;
-    if (!entries)
-        fault_report(r, folder, "cannot be read: %s", strerror(errno));
-    const struct dirent *entry;
-    while (entries && (entry = readdir(entries))) {
+    char *path = bl_path_join(v->dir, name);
+    struct bl_input_folder folder = {.directory = NULL};
+    int opened = path ? bl_input_folder_open(&folder, path) : -1;
+    if (opened && bl_far_failed() == BL_EUSAGE)
+        remark(r->context, name, "is not listed, so files that belong to no shard are not found");
+    else if (opened && !(errno == ENOENT && bl_input_folder_is_far(path))) /* shards of an empty folder are missing */
+        verify_report_folder(r, name, path);
+    while (!opened && bl_input_folder_next(&folder) == 0 && folder.name) {
         const struct bl_format *format = &v->manifest.format;
-        char name[BL_SHARD_NAME_MAX];
+        char its[BL_SHARD_NAME_MAX];
         int64_t shard;
         struct stat status;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (strcmp(folder.name, ".") == 0 || strcmp(folder.name, "..") == 0)
             continue;
-        char *file = bl_path_join(folder, entry->d_name);
+        char *file = bl_path_join(name, folder.name);
         bool is_shard = file && sscanf(file, "shards/%*5d/shard-%8" SCNd64, &shard) == 1 && shard >= 0 &&
-                        shard < bl_format_shards(format) &&
-                        strcmp(bl_format_shard_name(format, shard, name), file) == 0;
-        if (file && !inner && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode))
-            verify_folder(v, file, true, r);
+                        shard < bl_format_shards(format) && strcmp(bl_format_shard_name(format, shard, its), file) == 0;
+        if (file && !inner && bl_input_folder_stat(&folder, &status) == 0 && S_ISDIR(status.st_mode))
+            verify_folder(v, file, true, remark, r);
         else if (file && !is_shard)
             fault_report(r, file, "belongs to no shard of the dataset");
         free(file);
     }
-    if (entries)
-        closedir(entries);
+    bl_input_folder_close(&folder);
     free(path);
+}
+
+/* Checks the names of all files in DIR/shards, or at a URL, where a list has no folders, in the folders of shards. */
+static void verify_folders(const struct bl_verify *v, bl_fault *remark, const struct bl_fault_sink *r)
+{
+    char name[BL_SHARD_NAME_MAX], last[BL_SHARD_NAME_MAX] = "";
+    if (!bl_input_folder_is_far(v->dir)) {
+        verify_folder(v, "shards", false, remark, r);
+        return;
+    }
+    for (int64_t shard = 0; shard < bl_format_shards(&v->manifest.format) && !v->failure.code; shard++) {
+        bl_format_shard_name(&v->manifest.format, shard, name);
+        *strrchr(name, '/') = '\0';
+        if (strcmp(name, last) == 0)
+            continue;
+        verify_folder(v, name, true, remark, r);
+        memcpy(last, name, sizeof last);
+    }
 }
 
 /* Reads shards.tsv, and reports that it cannot be read. */
@@ -362,7 +415,7 @@ static void verify_read_shard_table(struct bl_verify *v, const struct bl_fault_s
 int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel *cancel, bl_fault *fault, void *context,
                    struct bl_error *e)
 {
-    const struct bl_fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context, &v->failure};
     *v = (struct bl_verify){.dir = dir, .cancel = cancel, .index.fd = -1};
     struct bl_error why = {0};
     bool sound = false;
@@ -380,7 +433,7 @@ int bl_verify_open(struct bl_verify *v, const char *dir, const struct bl_cancel 
 /* The manifest must list all needed files, and each listed file must have its size and checksum. */
 int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void *context)
 {
-    const struct bl_fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context, &v->failure};
     const struct bl_manifest *m = &v->manifest;
     if (!v->has_manifest)
         return BL_OK;
@@ -388,12 +441,12 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
         if (!bl_manifest_find_file(m, needed[n]))
             fault_report(&r, BL_MANIFEST_FILE, "does not list %s", needed[n]);
     }
-    for (size_t i = 0; i < m->files; i++) {
+    for (size_t i = 0; i < m->files && !v->failure.code; i++) {
         if (!fault_check_file(&r, v->dir, &m->file[i]))
             v->cut |= verify_bit(m->file[i].name);
     }
-    if (bl_cancelled(v->cancel))
-        return BL_ECANCEL;
+    if (bl_cancelled(v->cancel) || v->failure.code)
+        return bl_cancelled(v->cancel) ? BL_ECANCEL : v->failure.code;
     verify_read_sequences(v, &r);
     /* Rows and manifest count the same inputs. */
     const int64_t *by_status = v->sequences.by_status;
@@ -403,17 +456,17 @@ int bl_verify_files(struct bl_verify *v, bl_fault *fault, bl_fault *remark, void
                      by_status[BL_ROW_SKIPPED], by_status[BL_ROW_FAILED], m->skipped, m->failed);
     verify_open_index(v, &r);
     verify_plan(v, &r);
-    verify_epochs(v, fault, remark, context);
+    verify_epochs(v, &r, remark);
     verify_read_shard_table(v, &r);
-    verify_folder(v, "shards", false, &r);
-    return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
+    verify_folders(v, remark, &r);
+    return bl_cancelled(v->cancel) ? BL_ECANCEL : v->failure.code;
 }
 
 /* The index holds everything that the tables of shards are compared with, except failed sequences and attributes, for
  * which sequences.tsv is read. */
 int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_fault *fault, void *context)
 {
-    const struct bl_fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context, &v->failure};
     if (!v->has_manifest || first == end)
         return BL_OK;
     bool needs_sequences = v->manifest.failed || v->manifest.format.attributes;
@@ -423,7 +476,7 @@ int bl_verify_prepare_part(struct bl_verify *v, int64_t first, int64_t end, bl_f
     if (v->has_sequences || !needs_sequences)
         verify_read_part(v, first, end, &r);
     verify_read_shard_table(v, &r);
-    return bl_cancelled(v->cancel) ? BL_ECANCEL : BL_OK;
+    return bl_cancelled(v->cancel) ? BL_ECANCEL : v->failure.code;
 }
 
 int64_t bl_verify_shards(const struct bl_verify *v)
@@ -433,7 +486,7 @@ int64_t bl_verify_shards(const struct bl_verify *v)
 
 void bl_verify_finish(const struct bl_verify *v, int64_t failed_steps, bl_fault *fault, void *context)
 {
-    const struct bl_fault_sink r = {fault, context};
+    const struct bl_fault_sink r = {fault, context, NULL};
     if (v->has_plan && failed_steps != v->manifest.failed_steps)
         fault_report(&r, BL_MANIFEST_FILE, "\"failed_steps\" is %" PRId64 ", the shards have %" PRId64,
                      v->manifest.failed_steps, failed_steps);
@@ -607,15 +660,17 @@ out:
 int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fault, bl_fault *remark, void *context,
                    struct bl_error *e)
 {
-    struct view_check c = {.view.index.fd = -1, .sink = {fault, context}};
-    struct bl_error why = {0};
+    struct bl_error why = {0}, failure = {0};
+    struct view_check c = {.view.index.fd = -1, .sink = {fault, context, &failure}};
     struct bl_manifest m;
     bool sound = false;
     BL_TRY(bl_manifest_inspect(&m, dir, &sound, e));
-    for (size_t i = 0; i < m.files && !bl_cancelled(cancel); i++)
+    for (size_t i = 0; i < m.files && !bl_cancelled(cancel) && !failure.code; i++)
         fault_check_file(&c.sink, dir, &m.file[i]);
     bl_manifest_free(&m);
-    int code = bl_view_open(&c.view, dir, &why);
+    int code = failure.code ? failure.code : bl_view_open(&c.view, dir, &why);
+    if (failure.code || (code && fault_is_of_store(&c.sink, &why)))
+        return bl_error_pass(e, failure.code, &failure);
     if (code) {
         fault_report(&c.sink, BL_MANIFEST_FILE, "%s", why.text);
         return BL_OK;
@@ -636,7 +691,7 @@ int bl_verify_view(const char *dir, const struct bl_cancel *cancel, bl_fault *fa
                      its->format.S, c.most);
     const struct bl_verify strays = {.dir = dir, .manifest = *its};
     if (!code)
-        verify_epoch_strays(&strays, fault, remark, context);
+        verify_epoch_strays(&strays, &c.sink, remark);
     bl_view_close(&c.view);
-    return code;
+    return code || !failure.code ? code : bl_error_pass(e, failure.code, &failure);
 }

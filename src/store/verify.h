@@ -42,6 +42,7 @@ struct bl_verify {
     uint8_t *failed;                   /* [rows] 1: the sequence failed while packing; NULL: none did */
     struct bl_attribute_values values; /* of the attributes, from sequences.tsv */
     struct bl_shard_row *shards;       /* [bl_verify_shards]; NULL: the table could not be read */
+    struct bl_error failure;           /* of the store, if dir is a URL: the checks could not be done */
 };
 
 /* Reads the manifest. BL_EUSAGE: it is missing, so that dir is no dataset. Call bl_verify_close in any case. dir and
@@ -53,12 +54,13 @@ int bl_verify_open(struct bl_verify *verify, const char *dir, const struct bl_ca
 int64_t bl_verify_shards(const struct bl_verify *verify);
 
 /* Reads and checks everything except the shards: files, sequences, the plan, the plans of epochs, the table of shards,
- * and files that belong to no shard or epoch. remark is called for observations that are no faults. Returns BL_OK or
- * BL_ECANCEL. */
+ * and files that belong to no shard or epoch. remark is called for observations that are no faults. Returns BL_OK,
+ * BL_ECANCEL, or the code of verify->failure. */
 int bl_verify_files(struct bl_verify *verify, bl_fault *fault, bl_fault *remark, void *context);
 
 /* Reads only the data that shards first to end - 1 are compared with, and reports what cannot be read. Call this
- * instead of bl_verify_files if another process calls the latter. Returns BL_OK or BL_ECANCEL. */
+ * instead of bl_verify_files if another process calls the latter. Returns as bl_verify_files
+ * does. */
 int bl_verify_prepare_part(struct bl_verify *verify, int64_t first, int64_t end, bl_fault *fault, void *context);
 
 /* Verifies one shard. Several threads may call it concurrently. *failed_steps: the number of steps of its pieces that

@@ -21,6 +21,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "store/dataset_file.h"
 #include "store/block.h"
 #include "store/format.h"
 #include "store/shard_reader.h"
@@ -70,7 +71,7 @@ static int shard_check_read(struct bl_shard_check *w, int64_t offset, int64_t si
     if (bl_cancelled(w->verify->cancel))
         return BL_ECANCEL;
     int code = bl_shard_reader_read(&w->file, offset, size, out, &why);
-    if (code == BL_EDATA || code == BL_EFAIL) {
+    if (code == BL_EDATA || (code == BL_EFAIL && !bl_far_failed())) { /* what a store refused is not damaged */
         shard_check_report(w, "%s: %s", what, why.text);
         return BL_EDATA;
     }
@@ -431,11 +432,15 @@ static int check_open_file(struct bl_shard_check *w, int64_t shard, const struct
     char *path = bl_path_join(w->verify->dir, w->name);
     if (!path)
         return bl_error_memory(e);
-    bool is_missing = access(path, F_OK) != 0 && errno == ENOENT;
-    int code = is_missing ? BL_EDATA : bl_shard_reader_open(&w->file, path, w->format->compressed, &why);
+    bool exists = true;
+    int code = bl_input_file_exists(path, &exists, &why);
+    if (!code)
+        code = exists ? bl_shard_reader_open(&w->file, path, w->format->compressed, &why) : BL_EDATA;
     free(path);
+    if (code && bl_far_failed())
+        return bl_error_pass(e, code, &why);
     if (code) {
-        shard_check_report(w, "%s", is_missing ? "is missing" : why.text);
+        shard_check_report(w, "%s", exists ? why.text : "is missing");
         return BL_EDATA;
     }
     code = bl_shard_reader_layout(&w->file, w->format, shard, &w->layout, &why);

@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "store/dataset_file.h"
 #include "store/epochs.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -48,6 +49,8 @@ int bl_view_check_sources(const struct bl_manifest *manifest, const char *dir, s
         code = view_source_open(manifest, &manifest->source[s], dir, &dataset, field_of, e);
         bl_dataset_close(&dataset);
     }
+    if (code && bl_far_failed())
+        return code;
     return code ? e->code = BL_EDATA : BL_OK;
 }
 
@@ -119,7 +122,7 @@ static int view_open_plan(const struct bl_view *view, int64_t epoch, struct bl_i
     /* The index of a dataset is compared with its checksum by bload verify; its blocks have checksums of their own. */
     const bool is_compared = epoch || bl_manifest_is_view(m);
     if (!code && is_compared)
-        code = bl_checksum_file(path, &bytes, &checksum, e);
+        code = bl_dataset_file_checksum(path, &bytes, &checksum, e);
     if (!code && is_compared && (!file || file->bytes != bytes || file->checksum != checksum))
         code = bl_error_set(e, BL_EDATA,
                             "%s: its checksum differs from the manifest: the plan is damaged, or another one", path);

@@ -426,6 +426,12 @@ static int counting_run(struct counting *c, struct bl_chunk *chunk, struct bl_er
     return code;
 }
 
+bool bl_text_has_chunk(const void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk)
+{
+    uint64_t key;
+    return env->spool && chunk_key(config, chunk, &key, NULL) == BL_OK && bl_spool_has(env->spool, key);
+}
+
 /* Looks for the chunk in the spool, and counts it if it is not there. The rows of a chunk may be in a table already
  * (chunk->again). The steps must then be those of the table, so an input that has changed since the scan is an error,
  * and rows in the spool are not emitted. */

@@ -300,6 +300,14 @@ static int spool_open_file(const char *dir, uint64_t key, const char *suffix, bo
     return code;
 }
 
+bool bl_spool_has(const char *dir, uint64_t key)
+{
+    char *path = spool_path(dir, key, "rows", NULL);
+    bool has = path && access(path, F_OK) == 0;
+    free(path);
+    return has;
+}
+
 int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
 {
     int fd;

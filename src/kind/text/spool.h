@@ -67,6 +67,9 @@ void bl_spool_abort(struct bl_spool_writer *writer);
 int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
                   struct bl_error *e);
 
+/* Returns whether the spool has files of the chunk. They are not read: they may be damaged, or have another stamp. */
+bool bl_spool_has(const char *dir, uint64_t key);
+
 /* Visits every row of a chunk that was found, in order. inputs: how many the chunk has. BL_EFAIL: the rows are not
  * those that were written; then some may have been visited. */
 int bl_spool_each(const char *dir, uint64_t key, int inputs, bl_spool_visit *visit, void *context, struct bl_error *e);

@@ -222,6 +222,7 @@ static const struct bl_kind_read text_read = {
 
 static const struct bl_kind_spool text_spool = {
     .add = text_keep,
+    .has = bl_text_has_chunk,
     .remove = text_clear,
     .is_rows_alone = text_has_rows_alone,
 };

@@ -27,6 +27,9 @@ int bl_text_divisible(const void *config, const struct bl_input *input, bool *di
 bl_counter_open bl_text_counter_open;
 bl_kind_count bl_text_count_chunk;
 
+/* Returns whether the spool has the chunk, as in struct bl_kind_spool. */
+bool bl_text_has_chunk(const void *config, const struct bl_kind_env *env, const struct bl_chunk *chunk);
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Reading text: gives the steps of documents from the spool or from flat files of ids. */
