@@ -54,7 +54,7 @@ within export export/ run/ store/ kind/ pool/ base/
 within show show/ store/ plan/ kind/ base/ bload.h
 within report report/ show/ run/ plan/ store/ kind/ base/ bload.h
 within doctor doctor/ run/ store/ plan/ kind/ pool/ remote/ base/ bload.h
-within run run/ scan/ store/ plan/ kind/ pool/ base/ bload.h
+within run run/ scan/ store/ plan/ kind/ pool/ remote/ base/ bload.h
 grep -rnE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert) *\(' src --include='*.[ch]' | grep -vE '^src/(cmd/|main\.c|kind/isolated/(fork_server|decoder_loop)\.c)|^[^:]*:[0-9]*: *(\*|/\*)' |
     report "only src/cmd prints, nobody ends the process"
 

@@ -8,6 +8,8 @@
 
 #include "base/fs.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/signals.h"
 #include "cmd/summary.h"
 #include "run/plan.h"
 #include "plan/options.h"
@@ -18,7 +20,10 @@
 
 /* The state of the command: what the tasks have left, and what the end of the run returns. */
 struct finishing {
-    const char *dir;
+    const char *name;             /* of the dataset: a directory or a URL */
+    const char *dir;              /* the directory, or the scratch */
+    struct bl_cmd_output dataset; /* what is open of it */
+    struct bl_cmd_remote remote;
     struct bl_state state;       /* DIR/.bload, locked */
     struct bl_manifest manifest; /* the draft, or that of a complete dataset */
     struct bl_sequences table;
@@ -74,6 +79,8 @@ static int finish_check_shards(const struct finishing *f, struct bl_error *e)
     const struct bl_format *format = &f->manifest.format;
     int64_t shards = bl_format_shards(format);
     BL_TRY(bl_missing_check_files(f->dir, &f->manifest, e));
+    if (f->dataset.mirror)
+        return bl_mirror_check_shards(f->dataset.mirror, format, e);
     int code = bl_missing_find(&missing, f->dir, &f->manifest, 0, shards, e);
     if (code || !missing.count)
         goto out;
@@ -100,9 +107,11 @@ static int finish_find(struct bl_cmd *cmd, struct finishing *f, bool *found)
     BL_TRY(finish_check_shards(f, e));
     f->partial = !bl_sequences_is_clean(&f->table);
     BL_TRY(bl_state_remove_leftovers(f->dir, e));
+    if (f->dataset.mirror)
+        BL_TRY(bl_mirror_remove_leftovers(f->dataset.mirror, e));
     if (!cmd->common.quiet) {
         const struct bl_fault_counts faults = bl_fault_counts_of(&f->table);
-        bl_summary_complete(f->dir, f->partial ? &faults : NULL);
+        bl_summary_complete(f->name, f->partial ? &faults : NULL);
     }
     return BL_OK;
 }
@@ -121,6 +130,8 @@ static int finish_discard(struct finishing *f, struct bl_error *e)
         f->partial = !bl_sequences_is_clean(&f->table);
         bl_sequences_close_files(&f->table);
         code = bl_state_discard(&f->state, e);
+        if (!code && f->dataset.mirror)
+            code = bl_mirror_remove_state(f->dataset.mirror, e);
     }
     bl_buffer_free(&path);
     return code;
@@ -132,6 +143,7 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 {
     struct bl_error *e = &cmd->error;
     struct bl_finish finish = {.dir = f->dir,
+                               .mirror = f->dataset.mirror,
                                .table = &f->table,
                                .plan = &f->plan,
                                .plan_options = &f->plan_options,
@@ -145,6 +157,8 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
     finish.table_checksum = f->table_checksum;
     BL_TRY(bl_finish_sweep(f->dir, e));
     BL_TRY(bl_finish_run(&finish, &f->finished, e));
+    if (f->dataset.mirror)
+        BL_TRY(bl_mirror_finish(f->dataset.mirror, e));
     f->partial = bl_finished_partial(&f->finished);
     bl_sequences_close_files(&f->table); /* they are in DIR/.bload; the counts stay */
     return bl_state_remove(&f->state, e);
@@ -154,7 +168,10 @@ static int finish_write(struct bl_cmd *cmd, struct finishing *f)
 static int finish_run(struct bl_cmd *cmd, struct finishing *f)
 {
     bool found;
-    BL_TRY(bl_cmd_directory(cmd, &f->dir));
+    BL_TRY(bl_cmd_output_name(cmd, &f->name));
+    bl_signals_install(&cmd->cancel);
+    BL_TRY(bl_cmd_output_open(&f->dataset, f->name, &f->remote, BL_MIRROR_FINISH, NULL, cmd));
+    f->dir = f->dataset.dir;
     int code = finish_find(cmd, f, &found);
     if (code || found)
         return code;
@@ -164,14 +181,14 @@ static int finish_run(struct bl_cmd *cmd, struct finishing *f)
     if (code)
         return code;
     if (f->nothing_new && !cmd->common.quiet)
-        bl_cmd_print("nothing new: %s is not written", f->dir);
+        bl_cmd_print("nothing new: %s is not written", f->name);
     else if (!cmd->common.quiet) {
         bl_summary_plan(&f->plan, &f->manifest.plan_info);
-        bl_summary_dataset(f->dir, &f->manifest.format, &f->finished, 0, NULL);
-        bl_summary_finished(&f->finished, f->dir);
+        bl_summary_dataset(f->name, &f->manifest.format, &f->finished, 0, NULL);
+        bl_summary_finished(&f->finished, f->name);
         bl_summary_left_out(&f->table.left_out);
         bl_end_report_print_times(&f->times);
-        bl_end_report_print_next("verify", f->dir, "");
+        bl_end_report_print_next("verify", f->name, "");
     }
     return BL_OK;
 }
@@ -190,6 +207,8 @@ int bl_cmd_finish(int argc, char **argv)
                     "-q dataset",
         .operands = "directories"};
     const struct bl_option_group groups[] = {{"Output", output_table, &f},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &f.remote},
+                                             {BL_CMD_OUTPUT_TITLE, bl_cmd_output_table, &f.dataset},
                                              {"Faults", bl_common_faults_table, &cmd.common},
                                              {"General", bl_common_table, &cmd.common},
                                              {0}};
@@ -199,6 +218,7 @@ int bl_cmd_finish(int argc, char **argv)
     if (!code && !cmd.common.help && f.json)
         code = bl_cmd_write_info(f.dir, &f.times, &f.finished.totals, &cmd.error);
     bl_state_close(&f.state);
+    bl_cmd_output_close(&f.dataset, !code, &cmd);
     bl_plan_free(&f.plan);
     bl_sequences_close(&f.table);
     bl_manifest_free(&f.manifest);

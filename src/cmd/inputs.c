@@ -24,6 +24,7 @@
 #include "kind/composite/composite_kind.h"
 #include "kind/media_options.h"
 #include "plan/capacity.h"
+#include "remote/url.h"
 #include "run/state.h"
 #include "scan/list_lines.h"
 #include "scan/member_attributes.h"
@@ -94,8 +95,8 @@ static void *config_shared(const struct bl_inputs *inputs, int k)
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden)
 {
     BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Sources", table, inputs, &cmd->error));
-    BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &inputs->remote,
-                          &cmd->error));
+    BL_TRY(bl_options_add(&cmd->options, hidden && !inputs->shows_urls ? NULL : BL_CMD_REMOTE_TITLE,
+                          bl_cmd_remote_table, &inputs->remote, &cmd->error));
     BL_TRY(bl_options_add(&cmd->options, hidden ? NULL : "Decoding", bl_isolation_option_table,
                           &inputs->isolation.options, &cmd->error));
     for (int k = 0; bl_kinds[k]; k++) {
@@ -248,7 +249,8 @@ const char *bl_inputs_base(const struct bl_inputs *inputs, const struct bl_optio
 int bl_inputs_resolve_path(const struct bl_inputs *inputs, const struct bl_options *options, const char *option,
                            const char *path, char **out, struct bl_error *e)
 {
-    *out = path ? bl_path_join(bl_inputs_base(inputs, options, option), path) : NULL;
+    const char *base = path && !bl_url_is(path) ? bl_inputs_base(inputs, options, option) : NULL;
+    *out = path ? bl_path_join(base, path) : NULL;
     return path && !*out ? bl_error_memory(e) : BL_OK;
 }
 

@@ -43,6 +43,7 @@ struct bl_inputs {
     struct bl_kind_wanted wanted;           /* columns that the subset compares (bl_inputs_want) */
     struct bl_fault_lines faults;           /* the faults of inputs that are printed so far */
     struct bl_cmd_remote remote;            /* options: how URLs are read; open from bl_inputs_list or _use on */
+    bool shows_urls; /* set before options are added: the options of URLs are shown although those of sources are not */
 };
 
 /* Adds the options of the sources and of every kind, before the command line is parsed. hidden: the command accepts

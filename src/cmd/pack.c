@@ -17,9 +17,11 @@
 #include "base/input_file.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cmd/claims.h"
 #include "cmd/cmd.h"
 #include "cmd/compare.h"
 #include "cmd/inputs.h"
+#include "cmd/output.h"
 #include "cmd/summary.h"
 #include "run/forecast.h"
 #include "run/from_view.h"
@@ -28,6 +30,9 @@
 #include "store/shard_reader.h"
 
 struct pack {
+    char **argv;                       /* the command line */
+    bool partial;                      /* a task that it took ended with status 3 */
+    bool claims;                       /* it takes tasks from a store, and runs itself for each */
     bool print_config, json;           /* options; dry_run is an option of the request */
     struct bl_packing_request request; /* its task and repair are options */
     struct bl_view view;               /* the only source, if it is a view; request.view points here then */
@@ -35,6 +40,7 @@ struct pack {
     struct bl_plan_options plan_options;
     struct bl_subset_options subset;
     struct bl_inputs inputs;
+    struct bl_cmd_output dataset;
     char *output, *sequences, *plan, *spool; /* resolved paths of options; owned; NULL: not given */
     struct bl_pipe_copy copy;                /* of the table given by --sequences, if that is a pipe */
     struct bl_event_printer printer;         /* prints faults and progress while a stage works */
@@ -124,7 +130,13 @@ static int pack_check(struct bl_cmd *cmd, struct pack *p)
         BL_TRY(bl_pipe_copy_open(&p->copy, p->sequences, e));
     if (p->plan)
         BL_TRY(bl_io_check_path(p->plan, e));
-    BL_TRY(bl_cmd_check_parent("-o", p->output, p->options.parents, e));
+    bool is_far = bl_mirror_is_needed(p->output);
+    if (is_far && p->request.repair)
+        return bl_error_set(e, BL_EUSAGE,
+                            "--repair takes a directory: shards that %s lacks, or that were removed from "
+                            "it, are made again once its manifest is removed",
+                            p->output);
+    BL_TRY(is_far ? BL_OK : bl_cmd_check_parent("-o", p->output, p->options.parents, e));
     if (p->spool)
         BL_TRY(bl_cmd_check_parent("--spool", p->spool, p->options.parents, e));
     if (!p->sequences && !p->inputs.set.sources)
@@ -164,7 +176,8 @@ static int pack_resolve(struct bl_cmd *cmd, struct pack *p)
                             p->request.repair ? "repair" : "task");
     if (!p->print_config)
         BL_TRY(pack_check(cmd, p));
-    return bl_task_resolve(&p->request.task, &cmd->error);
+    p->claims = p->output && bl_mirror_is_needed(p->output) && bl_task_is_claimed(&p->request.task);
+    return p->claims ? BL_OK : bl_task_resolve(&p->request.task, &cmd->error);
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -372,7 +385,15 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     }
     bl_signals_install(&cmd->cancel); /* from here on, a signal lets the run unwind and be resumed */
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
-    p->request.output = p->output;
+    if (p->claims) {
+        const struct bl_claiming claiming = {"pack",           p->output, p->request.task.count,
+                                             p->dataset.lease, p->argv,   &p->inputs.remote};
+        return bl_cmd_run_claimed(cmd, &claiming, &p->partial);
+    }
+    BL_TRY(bl_cmd_output_open(&p->dataset, p->output, &p->inputs.remote,
+                              p->request.dry_run ? BL_MIRROR_PLAN : BL_MIRROR_PACK, &p->request.task, cmd));
+    p->request.output = p->dataset.dir;
+    p->request.mirror = p->dataset.mirror;
     p->request.inputs = &p->inputs.set;
     p->request.sequences = p->sequences ? bl_pipe_copy_path(&p->copy, p->sequences) : NULL;
     p->request.plan = p->plan;
@@ -386,7 +407,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->request.events = bl_event_printer_events(&p->printer);
     p->request.times = &p->times;
     /* Tasks share the listings of tars in their output. A repair has no lock on it yet. */
-    p->inputs.shared = p->request.task.set && !p->request.repair ? p->output : NULL;
+    p->inputs.shared = p->request.task.set && !p->request.repair ? p->dataset.dir : NULL;
     p->inputs.task = &p->request.task;
     double begun = bl_seconds_now();
     int code = pack_find_inputs(cmd, p);
@@ -401,12 +422,12 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     if (p->packing)
         bl_packing_result(p->packing, &result);
     const struct bl_totals none = {0}, *totals = result.finished ? &result.finished->totals : &none;
-    return bl_cmd_write_info(p->output, &p->times, totals, &cmd->error);
+    return bl_cmd_write_info(p->dataset.dir, &p->times, totals, &cmd->error);
 }
 
 int bl_cmd_pack(int argc, char **argv)
 {
-    struct pack p = {.copy = {.fd = -1}, .view.index.fd = -1};
+    struct pack p = {.argv = argv, .copy = {.fd = -1}, .view.index.fd = -1};
     struct bl_packing_result result = {0};
     struct bl_cmd cmd = {
         .name = "pack",
@@ -427,6 +448,7 @@ int bl_cmd_pack(int argc, char **argv)
         {"Strategy", bl_plan_strategy_table, &p.plan_options},
         {"Tasks", bl_task_option_table, &p.request.task},
         {"Configuration", table, &p},
+        {BL_CMD_OUTPUT_TITLE, bl_cmd_output_tasks_table, &p.dataset},
         {"Faults", bl_common_faults_table, &cmd.common},
         {"General", bl_common_threads_table, &cmd.common},
         {0},
@@ -446,6 +468,7 @@ int bl_cmd_pack(int argc, char **argv)
         bl_cmd_end_heartbeat(&cmd, bl_packing_heartbeat(p.packing), code, result.partial);
     }
     bl_packing_close(p.packing);
+    bl_cmd_output_close(&p.dataset, !code, &cmd);
     bl_inputs_free(&p.inputs);
     bl_pipe_copy_close(&p.copy);
     bl_view_close(&p.view);
@@ -454,5 +477,5 @@ int bl_cmd_pack(int argc, char **argv)
     free(p.sequences);
     free(p.plan);
     free(p.spool);
-    return bl_cmd_end(&cmd, code, result.partial);
+    return bl_cmd_end(&cmd, code, result.partial || p.partial);
 }

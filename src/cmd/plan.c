@@ -22,6 +22,7 @@
 #include "cmd/cmd.h"
 #include "cmd/compare.h"
 #include "cmd/inputs.h"
+#include "cmd/output.h"
 #include "cmd/plan_plot.h"
 #include "cmd/summary.h"
 #include "run/plan.h"
@@ -43,6 +44,7 @@ struct planning {
     int64_t epochs; /* option: plans to make; 0 removes those of --dataset */
     struct bl_length_source lengths;
     struct bl_plan_options options;
+    struct bl_cmd_output target; /* an unfinished dataset: what is open of it */
     /* For tables and lists: */
     struct bl_planner planner;
     struct bl_plan plan;           /* of the last epoch */
@@ -374,7 +376,9 @@ static int directory_make_plan(struct bl_cmd *cmd, struct planning *p)
 static int directory_plan(struct bl_cmd *cmd, struct planning *p)
 {
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
-    const struct bl_packing_request request = {.output = p->dir,
+    BL_TRY(bl_cmd_output_open(&p->target, p->dir, &p->inputs.remote, BL_MIRROR_PLAN, NULL, cmd));
+    const struct bl_packing_request request = {.output = p->target.dir,
+                                               .mirror = p->target.mirror,
                                                .inputs = &p->inputs.set,
                                                .options = &p->pack_options,
                                                .plan_options = &p->options,
@@ -397,7 +401,8 @@ static int directory_plan(struct bl_cmd *cmd, struct planning *p)
     if (!bl_packing_is_complete(p->packing))
         BL_TRY(directory_make_plan(cmd, p));
     /* A complete dataset has no plan to make; its description has the counts of its plan. */
-    return p->json && bl_packing_is_complete(p->packing) ? bl_cmd_write_info(p->dir, NULL, NULL, &cmd->error) : BL_OK;
+    return p->json && bl_packing_is_complete(p->packing) ? bl_cmd_write_info(p->target.dir, NULL, NULL, &cmd->error)
+                                                         : BL_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -413,10 +418,11 @@ static int plan_find_directory(struct bl_cmd *cmd, struct planning *p)
     if (from_file)
         dir = p->pack_options.output;
     /* A name that does not exist is left to the reader of tables, which has the better message. */
-    bool there = dir && !from_file && stat(dir, &status) == 0;
-    if (dir && !from_file && !there && errno != ENOENT && errno != ENOTDIR)
+    bool is_far = dir && bl_mirror_is_needed(dir);
+    bool there = dir && !from_file && !is_far && stat(dir, &status) == 0;
+    if (!is_far && dir && !from_file && !there && errno != ENOENT && errno != ENOTDIR)
         return bl_error_errno(&cmd->error, BL_EFAIL, "cannot open %s", dir);
-    if (!dir || (!from_file && !(there && S_ISDIR(status.st_mode))))
+    if (!dir || (!from_file && !is_far && !(there && S_ISDIR(status.st_mode))))
         return BL_OK;
     return bl_inputs_resolve_path(&p->inputs, o, from_file ? "output" : NULL, dir, &p->dir, &cmd->error);
 }
@@ -469,11 +475,13 @@ int bl_cmd_plan(int argc, char **argv)
         {"Planning", bl_plan_option_table, &p.options},
         {"Strategy", bl_plan_strategy_table, &p.options},
         {"Output", table, &p},
+        {BL_CMD_OUTPUT_TITLE, bl_cmd_output_table, &p.target},
         {"Faults", bl_common_faults_table, &cmd.common},
         {"General", bl_common_progress_table, &cmd.common},
         {NULL, bl_common_threads_table, &p.common}, /* plan has no -j, but the file may set it */
         {0},
     };
+    p.inputs.shows_urls = true; /* of the directory */
     int code = bl_inputs_add_options(&p.inputs, &cmd, true);
     if (!code)
         code = bl_cmd_parse(&cmd, groups, argc, argv);
@@ -490,6 +498,7 @@ int bl_cmd_plan(int argc, char **argv)
     bl_partitions_free(&p.taken);
     bl_sequences_close(&p.lengths.table);
     bl_packing_close(p.packing);
+    bl_cmd_output_close(&p.target, !code, &cmd);
     bl_inputs_free(&p.inputs);
     free(p.dir);
     return bl_cmd_end(&cmd, code, result.partial);

@@ -14,8 +14,10 @@
 #include "base/fs.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "cmd/claims.h"
 #include "cmd/cmd.h"
 #include "cmd/inputs.h"
+#include "cmd/output.h"
 #include "cmd/progress_bar.h"
 #include "cmd/summary.h"
 #include "kind/media/module.h"
@@ -35,6 +37,7 @@
 struct bl_scan_cmd {
     const char *output; /* option; NULL: standard output */
     bool parents, json; /* options */
+    char **argv;        /* the command line */
     struct bl_inputs inputs;
     struct bl_kind_env env;
     char *spool; /* from --spool, owned; or NULL */
@@ -44,8 +47,9 @@ struct bl_scan_cmd {
     struct bl_subset_options subset;
     struct bl_left_out_counts left_out;
     struct bl_task task;
-    char *dir;             /* with --task: the directory of all parts, owned */
-    struct bl_state state; /* with --task: DIR/.bload */
+    char *dir;                    /* with --task: the directory of all parts, owned */
+    struct bl_cmd_output dataset; /* with --task: what is open of it */
+    struct bl_state state;        /* with --task: DIR/.bload */
     struct bl_heartbeat heartbeat;
     struct bl_buffer unused; /* rows of the table of attributes that match no sequence */
     bool partial;            /* the dataset that is already there has faults: BL_OK gives exit status 3 */
@@ -169,7 +173,9 @@ static int scan_cmd_find_dir(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
                                   &cmd->error));
     if (!scan->dir)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--task needs -o DIR: the directory that all tasks share");
-    return bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, &cmd->error);
+    if (!bl_mirror_is_needed(scan->dir))
+        BL_TRY(bl_cmd_check_parent("-o", scan->dir, scan->parents || scan->pack_options.parents, &cmd->error));
+    return bl_cmd_output_open(&scan->dataset, scan->dir, &scan->inputs.remote, BL_MIRROR_SCAN, &scan->task, cmd);
 }
 
 /* Lists the inputs, finds their kind, and prepares it. Everything that can be wrong with the options is reported here,
@@ -185,9 +191,14 @@ static int scan_prepare(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
         BL_TRY(scan_check_json(scan, e));
     if (scan->task.set)
         BL_TRY(scan_cmd_find_dir(cmd, scan));
+    else if (scan->dataset.scratch || (scan->output && bl_mirror_is_needed(scan->output)))
+        return bl_error_set(
+            e, BL_EUSAGE,
+            "%s%s: a table is written to a file; --task i/N makes parts of a dataset, which may be in a store",
+            scan->dataset.scratch ? "--scratch " : "-o ", scan->dataset.scratch ? scan->dataset.scratch : scan->output);
     else
         BL_TRY(bl_cmd_check_file(scan->output, " (--task i/N puts a part into a directory)", e));
-    inputs->shared = scan->dir; /* NULL without --task */
+    inputs->shared = scan->dataset.dir; /* NULL without --task */
     inputs->task = &scan->task;
     double begun = bl_seconds_now();
     BL_TRY(bl_inputs_list(inputs, cmd));
@@ -292,6 +303,16 @@ static int scan_make_task_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, con
     return code;
 }
 
+/* Sends what the task made to the store, if the dataset is there: the part last, which says that all is there. */
+static int scan_send_part(const struct bl_scan_cmd *scan, const char *name, struct bl_error *e)
+{
+    if (!scan->dataset.mirror)
+        return BL_OK;
+    BL_TRY(bl_mirror_send_spool(scan->dataset.mirror, e));
+    BL_TRY(bl_mirror_flush(scan->dataset.mirror, e));
+    return bl_state_share_file(&scan->state, name, e);
+}
+
 /* Makes the part unless it is there, and prints its counts. *path: the path of the part. All tasks must have the same
  * options and number of tasks, which bl_parts_agree compares. */
 static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct bl_buffer *path)
@@ -306,10 +327,12 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     int code = scan_find_part(scan, path->data, &found, e);
     if (!code && !found)
         code = scan_make_task_part(cmd, scan, path->data);
+    if (!code)
+        code = scan_send_part(scan, bl_path_name(path->data), e);
     if (code || cmd->common.quiet)
         return code;
     if (found)
-        bl_cmd_print("%s is already there: nothing to do", path->data);
+        bl_cmd_print("part %" PRId64 " is already in %s: nothing to do", scan->task.index, scan->dir);
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_cmd_print_found(scan, what);
@@ -329,7 +352,7 @@ static int scan_find_dataset(const struct bl_cmd *cmd, struct bl_scan_cmd *scan,
     struct bl_buffer lines = {0};
     int code = bl_identity_scan(&cmd->options, &scan->inputs.set, &scan->subset, &lines, e);
     if (!code)
-        code = bl_identity_find(scan->dir, lines.data, found, &scan->partial, &faults, e);
+        code = bl_identity_find(scan->dataset.dir, lines.data, found, &scan->partial, &faults, e);
     if (!code && *found && !cmd->common.quiet)
         bl_summary_complete(scan->dir, scan->partial ? &faults : NULL);
     bl_buffer_free(&lines);
@@ -350,8 +373,9 @@ static int scan_cmd_run_task(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     int code = scan_find_dataset(cmd, scan, &found, e);
     if (code || found)
         return code;
-    BL_TRY(bl_state_share(&scan->state, scan->dir, e));
-    bl_heartbeat_begin(&scan->heartbeat, scan->dir, "scan", &scan->task);
+    BL_TRY(bl_state_share(&scan->state, scan->dataset.dir, e));
+    scan->state.mirror = scan->dataset.mirror;
+    bl_heartbeat_begin(&scan->heartbeat, scan->dataset.dir, scan->dataset.mirror, "scan", &scan->task);
     code = scan_make_part(cmd, scan, &path);
     bl_buffer_free(&path);
     return code;
@@ -462,11 +486,18 @@ out:
 /* Parses, prepares and scans, up to the first error. */
 static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 {
-    BL_TRY(bl_task_resolve(&scan->task, &cmd->error));
+    bool claims = scan->output && bl_mirror_is_needed(scan->output) && bl_task_is_claimed(&scan->task);
+    BL_TRY(claims ? BL_OK : bl_task_resolve(&scan->task, &cmd->error));
     BL_TRY(bl_inputs_resolve(&scan->inputs, cmd->options.operand, cmd->options.operands, cmd));
     BL_TRY(bl_options_check(&cmd->options, &cmd->error));
     scan->subset.extend_base = bl_inputs_base(&scan->inputs, &cmd->options, "extend");
     BL_TRY(bl_subset_check(&scan->subset, &cmd->error));
+    if (claims) {
+        bl_signals_install(&cmd->cancel);
+        const struct bl_claiming claiming = {"scan",     scan->output,        scan->task.count, scan->dataset.lease,
+                                             scan->argv, &scan->inputs.remote};
+        return bl_cmd_run_claimed(cmd, &claiming, &scan->partial);
+    }
     BL_TRY(scan_prepare(cmd, scan));
     int code = scan->task.set ? scan_cmd_run_task(cmd, scan) : scan_run_all(cmd, scan);
     scan_cmd_print_rest(scan);
@@ -476,7 +507,7 @@ static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
 /* The groups without a title are accepted in the YAML file alone: they are options of plan and pack. */
 int bl_cmd_scan(int argc, char **argv)
 {
-    struct bl_scan_cmd scan = {.state = BL_STATE_NONE};
+    struct bl_scan_cmd scan = {.argv = argv, .state = BL_STATE_NONE};
     struct bl_cmd cmd = {
         .name = "scan",
         .usage = "[options] SOURCE...\n"
@@ -495,6 +526,7 @@ int bl_cmd_scan(int argc, char **argv)
                                              {"Subset", bl_subset_option_table, &scan.subset},
                                              {"Output", table, &scan},
                                              {"Tasks", bl_task_option_table, &scan.task},
+                                             {BL_CMD_OUTPUT_TITLE, bl_cmd_output_tasks_table, &scan.dataset},
                                              {"Faults", bl_common_faults_table, &cmd.common},
                                              {"General", bl_common_threads_table, &cmd.common},
                                              {0}};
@@ -506,6 +538,7 @@ int bl_cmd_scan(int argc, char **argv)
     bool partial = scan.partial || scan.found.skipped > scan.found.empty || scan.found.damaged;
     bl_cmd_end_heartbeat(&cmd, &scan.heartbeat, code, partial);
     bl_state_close(&scan.state);
+    bl_cmd_output_close(&scan.dataset, !code, &cmd);
     bl_inputs_free(&scan.inputs);
     bl_buffer_free(&scan.unused);
     bl_run_times_free(&scan.times);

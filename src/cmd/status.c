@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "export/finished.h"
 #include "run/packing.h"
 #include "run/status.h"
@@ -26,7 +27,9 @@
 
 struct showing {
     bool json;
-    const char *dir;
+    const char *dir; /* or a URL */
+    struct bl_cmd_output dataset;
+    struct bl_cmd_remote remote;
     struct bl_status status;
 };
 
@@ -340,14 +343,16 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
     struct bl_error *e = &cmd->error, why = {0};
     struct bl_buffer text = {0};
     bool is_export;
-    BL_TRY(bl_cmd_directory(cmd, &v->dir));
+    BL_TRY(bl_cmd_output_name(cmd, &v->dir));
+    BL_TRY(bl_cmd_output_open(&v->dataset, v->dir, &v->remote, BL_MIRROR_LOOK, NULL, cmd));
+    const char *dir = v->dataset.dir;
     /* An export has no stages: the message says what to do with it. */
-    BL_TRY(bl_fs_find(v->dir, BL_EXPORT_FILE, &is_export, e));
+    BL_TRY(bl_fs_find(dir, BL_EXPORT_FILE, &is_export, e));
     if (is_export)
         return bl_error_set(e, BL_EFAIL,
                             "%s is an export, and finished: bload info describes it, bload verify checks it", v->dir);
-    BL_TRY(bl_cmd_refuse_unfinished_export(v->dir, e));
-    if (bl_status_read(&v->status, v->dir, &why)) /* a directory without a dataset is not wrong usage */
+    BL_TRY(bl_cmd_refuse_unfinished_export(dir, e));
+    if (bl_status_read(&v->status, dir, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
     int code = status_format(v, &text, e);
     return bl_cmd_answer(NULL, &text, !v->json, code, e);
@@ -368,13 +373,18 @@ int bl_cmd_status(int argc, char **argv)
         .examples = "dataset\n"
                     "--json dataset",
         .operands = "directories"};
-    const struct bl_option_group groups[] = {{"Output", table, &v}, {"General", bl_common_table, &cmd.common}, {0}};
+    const struct bl_option_group groups[] = {{"Output", table, &v},
+                                             {BL_CMD_REMOTE_TITLE, bl_cmd_remote_table, &v.remote},
+                                             {BL_CMD_OUTPUT_TITLE, bl_cmd_output_table, &v.dataset},
+                                             {"General", bl_common_table, &cmd.common},
+                                             {0}};
     int code = bl_cmd_parse(&cmd, groups, argc, argv);
     if (!code && !cmd.common.help)
         code = status_run(&cmd, &v);
     /* A task that failed or is silent gives status 1, so that a script can watch the tasks. */
     bool bad = code == BL_OK && bl_status_is_bad(&v.status);
     bl_status_free(&v.status);
+    bl_cmd_output_close(&v.dataset, true, &cmd);
     int status = bl_cmd_end(&cmd, code, false);
     return bad ? BL_EXIT_FAILED : status;
 }

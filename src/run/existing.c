@@ -71,7 +71,9 @@ int bl_packing_end_held(struct bl_packing *p, struct bl_error *e)
     if (inputs->kind && inputs->kind->spool)
         code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
     bl_sequences_close_files(&p->table);
-    return code ? code : bl_state_discard(&p->state, e);
+    if (!code)
+        code = bl_state_discard(&p->state, e);
+    return code || !p->request.mirror ? code : bl_mirror_remove_state(p->request.mirror, e);
 }
 
 /* --- datasets without a manifest ---------------------------------------------------------------------------------- */
@@ -335,6 +337,8 @@ static int repair_find_missing(struct bl_packing *p, const struct bl_manifest *m
     struct bl_buffer text = {0};
     bl_task_range(&p->request.task, bl_format_shards(&m->format), &p->pack.shard_begin, &p->pack.shard_end);
     BL_TRY(bl_missing_check_files(p->request.output, m, e));
+    if (p->request.mirror)
+        return bl_mirror_check_shards(p->request.mirror, &m->format, e);
     BL_TRY(bl_missing_find(&p->missing, p->request.output, m, p->pack.shard_begin, p->pack.shard_end, e));
     int code = BL_OK;
     if (p->request.repair)
@@ -504,6 +508,8 @@ static int dataset_compare(struct bl_packing *p, const char *what, struct bl_err
     p->existing = bl_fault_counts_of(&table);
     if (p->complete && !p->request.task.set && !p->request.dry_run)
         code = bl_state_remove_leftovers(p->request.output, e);
+    if (!code && p->complete && !p->request.task.set && !p->request.dry_run && p->request.mirror)
+        code = bl_mirror_remove_leftovers(p->request.mirror, e);
 out:
     bl_sequences_close(&table);
     bl_manifest_free(&m);

@@ -23,6 +23,7 @@
 #include "kind/kinds.h"
 #include "plan/strategy.h"
 #include "pool/pipeline.h"
+#include "run/mirror.h"
 #include "run/status.h"
 #include "store/dataset.h"
 #include "store/folders.h"
@@ -204,6 +205,7 @@ int bl_outcomes_merge(struct bl_outcomes *o, struct bl_error *e)
 
 struct bl_gather {
     const char *dir; /* directory of the dataset */
+    const struct bl_mirror *mirror;
     const struct bl_format *format;
     const struct bl_plan *plan;
     const struct bl_sequences *table; /* the table that the dataset is made from */
@@ -265,6 +267,10 @@ static int gather_work(void *context, void *worker, void *job_, struct bl_error 
     const struct bl_gather *g = ((struct gathering *)context)->gather;
     struct gather_job *job = job_;
     (void)worker;
+    if (g->mirror && !bl_mirror_has_shard(g->mirror, job->shard))
+        return BL_OK;
+    if (g->mirror)
+        return bl_shard_record_read(&job->record, g->format, g->dir, job->shard, &job->found, e);
     return bl_shard_find(g->format, g->dir, job->shard, &job->record, &job->found, e);
 }
 
@@ -582,8 +588,12 @@ int bl_finish_run(const struct bl_finish *f, struct bl_finished *result, struct 
 {
     struct bl_outcomes outcomes = {0};
     *result = (struct bl_finished){0};
-    struct bl_gather gather = {
-        .dir = f->dir, .format = &f->manifest->format, .plan = f->plan, .table = f->table, .cancel = f->cancel};
+    struct bl_gather gather = {.dir = f->dir,
+                               .mirror = f->mirror,
+                               .format = &f->manifest->format,
+                               .plan = f->plan,
+                               .table = f->table,
+                               .cancel = f->cancel};
     int code = gather_run(&gather, &outcomes, &result->bytes, e);
     if (!code)
         code = bl_outcomes_merge(&outcomes, e);

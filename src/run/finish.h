@@ -58,6 +58,7 @@ int bl_outcomes_merge(struct bl_outcomes *outcomes, struct bl_error *e);
 
 struct bl_finish {
     const char *dir;
+    const struct bl_mirror *mirror;   /* dir is the scratch of a dataset in a store, which has the shards; or NULL */
     const struct bl_sequences *table; /* the table of the scan */
     uint64_t table_checksum;          /* checksum of its file, compared again while the rows are copied; 0: unknown */
     const struct bl_plan *plan;

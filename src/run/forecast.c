@@ -246,6 +246,8 @@ int bl_packing_forecast_plan(struct bl_packing *p, struct bl_forecast *f, struct
         f->bytes = f->bytes_low = f->bytes_high = bytes;
     if (!code)
         code = bl_space_free(p->request.output, &f->bytes_free, e);
+    if (p->request.mirror)
+        f->bytes_free = -1; /* shards do not stay on the disk */
     if (code)
         return code;
     /* The disk space that is used only during the run: the spool of tokens, and their buckets if the spool does not fit

@@ -23,6 +23,8 @@
 #include "base/output.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "run/mirror.h"
+#include "store/folders.h"
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 
@@ -180,6 +182,15 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
 
 /* --- the heartbeat of this process ------------------------------------------------------------------------------ */
 
+/* Writes the beat to the store. */
+static int beat_send(const struct bl_heartbeat *h, const struct bl_buffer *text, struct bl_error *e)
+{
+    char *name = bl_path_join(BL_WORK_FOLDER, bl_path_name(h->path));
+    int code = name ? bl_mirror_replace(h->mirror, name, text->data, text->size, e) : bl_error_memory(e);
+    free(name);
+    return code;
+}
+
 /* Writes the beat to its file. The rename is atomic, so that a reader finds the old beat or the new one. There is no
  * sync: after a crash of the machine the task is silent anyway. */
 static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
@@ -195,26 +206,33 @@ static int beat_write(struct bl_heartbeat *h, struct bl_error *e)
         return fd;
     }
     code = bl_io_write(fd, text.data, text.size, h->temporary, e);
-    bl_buffer_free(&text);
     if (close(fd) != 0 && !code)
         code = bl_error_errno(e, BL_EFAIL, "cannot close %s", h->temporary);
     if (!code)
         code = bl_fs_rename(h->temporary, h->path, e);
     if (code)
         (void)bl_fs_unlink(h->temporary);
+    if (!code && h->mirror)
+        code = beat_send(h, &text, e);
+    bl_buffer_free(&text);
     return code;
 }
 
-/* Writes the beat, and counts a failure instead of returning it: work continues without a heartbeat. */
+/* Writes the beat, and counts a failure instead of returning it: work continues without a heartbeat. One that is not
+ * sent because the run ends is no failure. */
 static void heartbeat_try(struct bl_heartbeat *h)
 {
-    if (beat_write(h, &h->error))
-        h->missed++;
+    struct bl_error fault = {0};
+    int code = beat_write(h, &fault);
+    if (code && code != BL_ECANCEL && !h->missed++)
+        h->error = fault;
 }
 
-void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, const char *stage, const struct bl_task *task)
+void bl_heartbeat_begin(struct bl_heartbeat *h, const char *dir, struct bl_mirror *mirror, const char *stage,
+                        const struct bl_task *task)
 {
-    *h = (struct bl_heartbeat){.beat = {.tasks = 1, .pid = getpid(), .began = time(NULL), .status = -1}};
+    *h = (struct bl_heartbeat){.mirror = mirror,
+                               .beat = {.tasks = 1, .pid = getpid(), .began = time(NULL), .status = -1}};
     snprintf(h->beat.stage, sizeof h->beat.stage, "%s", stage);
     if (task->set) {
         h->beat.task = task->index;

@@ -70,6 +70,8 @@ enum bl_beat_state {
     BL_BEAT_STOPPED, /* by a signal */
 };
 
+struct bl_mirror;
+
 /* The contents of a heartbeat. Texts are escaped only in the file, as in tables. A reader computes the rate as steps
  * divided by milliseconds, which are measured by one clock, so that it need not trust the clocks of two machines. */
 struct bl_beat {
@@ -106,13 +108,16 @@ int bl_beat_parse(struct bl_beat *beat, const char *text, size_t size, struct bl
 struct bl_heartbeat {
     struct bl_beat beat;
     char *path, *temporary;
-    double written;        /* time of the last beat, in seconds of a monotonic clock */
-    int64_t missed;        /* beats that could not be written */
-    struct bl_error error; /* the reason of the first missed beat */
+    struct bl_mirror *mirror; /* each beat also goes to this store; or NULL */
+    double written;           /* time of the last beat, in seconds of a monotonic clock */
+    int64_t missed;           /* beats that could not be written */
+    struct bl_error error;    /* the reason of the first missed beat */
 };
 
-/* Starts the heartbeat of a task of stage in dir, whose .bload must exist, and writes the first beat. */
-void bl_heartbeat_begin(struct bl_heartbeat *heartbeat, const char *dir, const char *stage, const struct bl_task *task);
+/* Starts the heartbeat of a task of stage in dir, whose .bload must exist, and writes the first beat. mirror: of a
+ * dataset in a store, or NULL. */
+void bl_heartbeat_begin(struct bl_heartbeat *heartbeat, const char *dir, struct bl_mirror *mirror, const char *stage,
+                        const struct bl_task *task);
 
 /* Announces a phase that reports no progress and may take long: "plan". Written at once. */
 void bl_heartbeat_set_phase(struct bl_heartbeat *heartbeat, const char *doing);

@@ -40,7 +40,12 @@ void bl_packing_message(const struct bl_packing *p, bool important, const char *
     va_start(arguments, format);
     int size = vasprintf(&text, format, arguments);
     va_end(arguments);
-    if (size < 0)
+    if (size >= 0 && p->request.mirror) {
+        char *named = bl_mirror_name_url(p->request.mirror, text);
+        free(text);
+        text = named;
+    }
+    if (size < 0 || !text)
         return; /* out of memory; the run will fail soon */
     p->request.events.message(p->request.events.sink, important, text);
     free(text);

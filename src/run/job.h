@@ -40,6 +40,7 @@ struct bl_packing_events {
 /* What to pack, and how. All of it must outlive the packing. */
 struct bl_packing_request {
     const char *output;              /* the dataset's directory */
+    struct bl_mirror *mirror;        /* the dataset is in a store, and output is its scratch; or NULL */
     struct bl_input_set *inputs;     /* listed, kind known or in the table; packing closes attributes */
     struct bl_view *view;            /* opened, to be packed instead of inputs: see run/from_view.h; or NULL */
     const char *sequences;           /* a table to pack, so that no scan is needed; or NULL */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "base/fs.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "run/mirror.h"
 #include "store/block.h"
 #include "store/folders.h"
 #include "store/shard_reader.h"
@@ -219,6 +221,17 @@ static int memory_run_blocks(const struct bl_format *format, int most)
     return blocks > 1 ? (int)blocks : 1;
 }
 
+/* Sets *bytes to the size of an uncompressed shard. */
+static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
+{
+    struct bl_layout layout;
+    BL_TRY(bl_layout_make(&layout, format, shard, e));
+    /* Flat fields are taken to be spread evenly. */
+    *bytes = layout.file_size + (int64_t)((double)format->flat_bytes * (double)layout.blocks / (double)format->blocks);
+    bl_layout_free(&layout);
+    return BL_OK;
+}
+
 int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64_t input, struct bl_error *e)
 {
     const struct bl_plan *plan = pack->plan;
@@ -234,6 +247,10 @@ int bl_memory_resolve(struct bl_pack *pack, int64_t limit, int64_t reader, int64
                       .worker = reader + (int64_t)bl_codec_memory(format) + memory_of_compressor(format),
                       .format = format};
     BL_TRY(bl_shard_writer_memory(format, &n.shard, e));
+    int64_t shard = 0;
+    if (pack->mirror)
+        BL_TRY(space_of_shard(format, 0, &shard, e));
+    n.base += pack->mirror ? bl_mirror_memory(pack->mirror, shard) : 0;
     bool given = limit != 0;
     limit = memory_limit(limit);
     /* As large as the limit allows, or as small as they get: first smaller jobs, then fewer jobs, then fewer workers.
@@ -270,17 +287,6 @@ enum { FOLDERS = 2 }; /* depth of folders in DIR/shards and DIR/.bload */
 struct need {
     int64_t shards, bytes;
 };
-
-/* Sets *bytes to the size of an uncompressed shard. */
-static int space_of_shard(const struct bl_format *format, int64_t shard, int64_t *bytes, struct bl_error *e)
-{
-    struct bl_layout layout;
-    BL_TRY(bl_layout_make(&layout, format, shard, e));
-    /* Flat fields are taken to be spread evenly. */
-    *bytes = layout.file_size + (int64_t)((double)format->flat_bytes * (double)layout.blocks / (double)format->blocks);
-    bl_layout_free(&layout);
-    return BL_OK;
-}
 
 /* Sets the sizes of the first and the last shard. All shards but the last have the same size. */
 static int space_of_ends(const struct bl_format *format, int64_t *first, int64_t *last, struct bl_error *e)
@@ -443,6 +449,11 @@ int bl_space_check(const struct bl_pack *pack, struct bl_error *e)
         need.bytes += is_missing ? pack->missing->row[i].bytes : 0;
     }
     BL_TRY(again ? BL_OK : space_add_new(pack, &need, e));
+    int held = pack->mirror ? bl_mirror_shards_held(pack->mirror) : INT_MAX;
+    if (need.shards > held) { /* the others are sent to the store, and removed */
+        need.bytes = need.bytes / need.shards * held;
+        need.shards = held;
+    }
     BL_TRY(space_taken(pack->dir, &others, e));
     if ((double)need.bytes <= (double)left + (double)others)
         return BL_OK;

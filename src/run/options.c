@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "bload.h"
 #include "pool/pipeline.h"
+#include "run/mirror.h"
 #include "store/block.h"
 #include "store/row_reader.h"
 #include "store/shard_reader.h"
@@ -145,8 +146,9 @@ static const struct bl_option_type tolerance_type = {"N|P%", tolerance_parse, to
                                                      "a number of inputs, or a share of them such as 5%"};
 
 const struct bl_option bl_pack_option_table[] = {
-    BL_OPTION_STRING("output", struct bl_pack_options, output, BL_AFFECTS_NOTHING, "the dataset's directory; required",
-                     .letter = 'o', .placeholder = "DIR"),
+    BL_OPTION_STRING("output", struct bl_pack_options, output, BL_AFFECTS_NOTHING,
+                     "the dataset's directory, or its URL in a store: s3://BUCKET/NAME; required", .letter = 'o',
+                     .placeholder = "DIR"),
     BL_OPTION_FLAG("parents", struct bl_pack_options, parents, BL_AFFECTS_NOTHING,
                    "also make missing directories above it; without it they are an error"),
     BL_OPTION_STRING("sequences", struct bl_pack_options, sequences, BL_AFFECTS_NOTHING,
@@ -209,6 +211,8 @@ void bl_pack_block_range(const struct bl_pack *pack, int64_t *begin, int64_t *en
 int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, bool *found,
                        struct bl_error *e)
 {
+    if (pack->mirror && bl_mirror_has_shard(pack->mirror, shard))
+        return bl_shard_record_read(record, pack->format, pack->dir, shard, found, e);
     if (!pack->missing || !pack->missing->is_missing)
         return bl_shard_find(pack->format, pack->dir, shard, record, found, e);
     *record = (struct bl_shard_record){.shard = shard,

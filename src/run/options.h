@@ -79,6 +79,7 @@ struct bl_pack_progress {
 };
 
 struct bl_bucketing;
+struct bl_mirror;
 struct bl_view;
 
 /* The workers, jobs and memory of a run (bl_memory_resolve). */
@@ -91,8 +92,9 @@ struct bl_memory_shares {
 };
 
 struct bl_pack {
-    const char *dir;  /* of the dataset; bl_folders_prepare must have been called */
-    const char *base; /* for relative paths in the table; NULL: the working directory */
+    const char *dir;          /* of the dataset; bl_folders_prepare must have been called */
+    struct bl_mirror *mirror; /* dir is the scratch of a dataset in a store; or NULL */
+    const char *base;         /* for relative paths in the table; NULL: the working directory */
     const struct bl_sequences *table;
     const struct bl_plan *plan;
     const struct bl_kind *kind;

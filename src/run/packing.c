@@ -210,6 +210,7 @@ int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
 {
     const struct bl_input_set *inputs = p->request.inputs;
     struct bl_finish finish = {.dir = p->request.output,
+                               .mirror = p->request.mirror,
                                .table = &p->table,
                                .table_checksum = p->table_checksum,
                                .plan = &p->plan,
@@ -226,6 +227,8 @@ int bl_packing_finish(struct bl_packing *p, struct bl_error *e)
         code = bl_finish_run(&finish, &p->finished, e);
         p->partial = bl_finished_partial(&p->finished);
     }
+    if (!code && p->request.mirror)
+        code = bl_mirror_finish(p->request.mirror, e);
     if (!code && inputs->kind->spool)
         code = inputs->kind->spool->remove(inputs->kind_config, &p->env, e);
     bl_sequences_close_files(&p->table); /* some file systems keep files that are open */
@@ -298,9 +301,10 @@ static int packing_open_whole(struct bl_packing *p, struct bl_error *e)
     if (p->request.dry_run)
         return scratch_enter(p, e);
     const char *dir = p->request.output;
-    bool shared = p->request.task.set;
+    bool shared = p->request.task.set || p->request.mirror;
     BL_TRY(shared ? bl_state_share(&p->state, dir, e) : bl_state_open(&p->state, dir, p->identity.data, e));
-    bl_heartbeat_begin(&p->heartbeat, dir, "pack", &p->request.task);
+    p->state.mirror = p->request.mirror;
+    bl_heartbeat_begin(&p->heartbeat, dir, p->request.mirror, "pack", &p->request.task);
     return shared ? packing_configure(p, e) : BL_OK;
 }
 
@@ -319,7 +323,9 @@ static int packing_open_plan(struct bl_packing *p, struct bl_error *e)
                             "%s holds no unfinished dataset: begin one with bload scan --task i/N -o %s ...; if it is "
                             "a folder of inputs, bload scan %s -o TABLE lists them",
                             p->request.output, p->request.output, p->request.output);
-    return bl_state_share(&p->state, p->request.output, e);
+    BL_TRY(bl_state_share(&p->state, p->request.output, e));
+    p->state.mirror = p->request.mirror;
+    return BL_OK;
 }
 
 /* A dry run goes no further where a finished dataset lacks shards. */
@@ -377,6 +383,7 @@ int bl_packing_open(struct bl_packing **packing, const struct bl_packing_request
     p->env.cancel = request->cancel;
     p->env.decoder_memory = request->inputs ? request->inputs->decoder_memory : 0;
     p->pack = (struct bl_pack){.dir = request->output,
+                               .mirror = request->mirror,
                                .base = request->inputs->base,
                                .table = &p->table,
                                .plan = &p->plan,

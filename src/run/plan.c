@@ -646,7 +646,7 @@ int bl_packing_plan(struct bl_packing *p, struct bl_error *e)
     BL_TRY(bl_manifest_draft_make(&p->manifest, &p->pack, &p->plan_info, p->identity.data, simd, e));
     if (p->repairing)
         BL_TRY(bl_packing_compare_draft(p, e));
-    return bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set, e);
+    return bl_manifest_draft_publish(&p->state, &p->manifest, !p->request.task.set && !p->request.mirror, e);
 }
 
 /* --- comparison of strategies ------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "run/heartbeat.h"
 #include "pool/pipeline.h"
 #include "run/bucketing.h"
+#include "run/mirror.h"
 #include "store/block.h"
 #include "store/folders.h"
 #include "store/row_reader.h"
@@ -179,6 +180,14 @@ static int64_t shards_planned_steps(const struct bl_pack *pack, int64_t first, i
     return steps;
 }
 
+/* Has a complete shard sent to the store, if the dataset is there and the shard is not. */
+static int shard_send(const struct bl_pack *pack, int64_t shard, struct bl_error *e)
+{
+    if (!pack->mirror || bl_mirror_has_shard(pack->mirror, shard))
+        return BL_OK;
+    return bl_mirror_send_shard(pack->mirror, pack->format, shard, e);
+}
+
 /* Adopts a finished shard of an earlier run: reports its outcomes again and counts its blocks. BL_EFAIL: the record
  * names a sequence that the table does not have. */
 static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, struct bl_error *e)
@@ -198,7 +207,7 @@ static int shard_adopt(struct shards_run *run, struct bl_shard_record *record, s
     run->steps_due -= steps;
     run->steps_found += steps;
     bl_outcomes_free(&outcomes);
-    return code;
+    return code ? code : shard_send(run->pack, record->shard, e);
 }
 
 /* Opens the writer of a shard and puts it first in the list of open shards. In a repair, the shard must get the size
@@ -317,6 +326,8 @@ static int shard_finish(struct shards_run *run, struct open_shard *open, struct 
     if (!code)
         code = bl_shard_writer_finish(open->shard, compressor, user_data.data, user_data.size, &record, e);
     run->bytes += code ? 0 : record.bytes;
+    if (!code)
+        code = shard_send(run->pack, open->number, e);
     if (compressor)
         bl_compressor_close(compressor);
     bl_shard_record_free(&record);
@@ -406,6 +417,8 @@ int bl_shards_write(const struct bl_pack *pack, struct bl_error *e)
     }
     if (!code)
         code = bl_pipeline_run(&stages, &run, pack->share.workers, pack->share.slots, pack->env->cancel, e);
+    if (!code && pack->mirror)
+        code = bl_mirror_flush(pack->mirror, e);
     while (run.open)
         shard_close(&run, run.open);
     for (int i = 0; run.job && i < pack->share.slots; i++) {

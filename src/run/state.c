@@ -62,6 +62,8 @@ int bl_table_checksum_keep(const struct bl_state *s, uint64_t checksum, struct b
     int code = bl_state_path(s, BL_STATE_SEQUENCES_SUM, &path, e);
     if (!code)
         code = bl_output_replace(path.data, line, strlen(line), e);
+    if (!code)
+        code = bl_state_share_file(s, BL_STATE_SEQUENCES_SUM, e);
     bl_buffer_free(&path);
     return code;
 }
@@ -80,7 +82,7 @@ int bl_table_checksum_verify(const struct bl_state *s, uint64_t *checksum, struc
     sum_format(*checksum, line);
     code = bl_io_read_existing(path.data, LINE_MAX_SIZE, &there, &exists, e);
     if (!code && !exists)
-        code = bl_output_replace(path.data, line, strlen(line), e);
+        code = bl_table_checksum_keep(s, *checksum, e);
     else if (!code && (!there.data || strcmp(there.data, line) != 0))
         code = table_report_change(s->sequences, e);
 out:
@@ -401,8 +403,20 @@ int bl_state_publish(const struct bl_state *s, const char *name, const struct bl
         code = bl_output_write(&out, text->data, text->size, e);
     if (!code)
         code = bl_output_publish(&out, e);
+    if (!code)
+        code = bl_state_share_file(s, name, e);
     bl_output_abort(&out);
     bl_buffer_free(&path);
+    return code;
+}
+
+int bl_state_share_file(const struct bl_state *s, const char *name, struct bl_error *e)
+{
+    char *path = s->mirror ? bl_path_join(BL_WORK_FOLDER, name) : NULL;
+    if (!s->mirror)
+        return BL_OK;
+    int code = path ? bl_mirror_publish(s->mirror, path, e) : bl_error_memory(e);
+    free(path);
     return code;
 }
 
@@ -581,6 +595,8 @@ int bl_saved_plan_publish(const struct bl_state *state, const struct bl_plan *pl
         code = bl_index_write(&out, plan, length, count, plan_info, e);
     if (!code)
         code = bl_output_publish(&out, e);
+    if (!code)
+        code = bl_state_share_file(state, BL_STATE_PLAN_FILE, e);
     bl_output_abort(&out);
     bl_buffer_free(&path);
     bl_buffer_free(&json);

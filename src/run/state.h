@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "plan/plan.h"
+#include "run/mirror.h"
 #include "store/folders.h"
 #include "store/plan_info.h"
 #include "store/sequences.h"
@@ -23,14 +24,15 @@
  * writes it, once; the results of the others must be the same (base/output.h). */
 
 struct bl_state {
-    char *dir;           /* of the dataset */
-    char *folder;        /* DIR/.bload */
-    char *configuration; /* DIR/.bload/configuration */
-    char *sequences;     /* DIR/.bload/sequences.tsv */
-    char *spool;         /* DIR/.bload/spool, a folder */
-    int lock;            /* descriptor of the lock, or -1 */
-    bool alone;          /* the file "lock-alone" keeps other runs away, since the file system has no locks */
-    int host_lock;       /* lock of a task, which shows other tasks on this machine that one is running; or -1 */
+    char *dir;                /* of the dataset */
+    char *folder;             /* DIR/.bload */
+    char *configuration;      /* DIR/.bload/configuration */
+    char *sequences;          /* DIR/.bload/sequences.tsv */
+    char *spool;              /* DIR/.bload/spool, a folder */
+    int lock;                 /* descriptor of the lock, or -1 */
+    bool alone;               /* the file "lock-alone" keeps other runs away, since the file system has no locks */
+    int host_lock;            /* lock of a task, which shows other tasks on this machine that one is running; or -1 */
+    struct bl_mirror *mirror; /* dir is the scratch of this dataset in a store, which shared results go to; or NULL */
 };
 
 /* A state that is not open; closing it is allowed. */
@@ -52,6 +54,10 @@ int bl_state_examine(const char *dir, const char *identity, bool *begun, struct 
  * incomplete files of tasks killed on this machine if no other task is running on it. Does not check the configuration.
  */
 int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
+
+/* Copies DIR/.bload/name, which other tasks need, to the store; nothing if the dataset is in a directory. BL_EFAIL: the
+ * store has another file of that name. */
+int bl_state_share_file(const struct bl_state *state, const char *name, struct bl_error *e);
 
 /* Writes DIR/.bload/name, once. BL_EFAIL: the file exists and differs. */
 int bl_state_publish(const struct bl_state *state, const char *name, const struct bl_buffer *text, struct bl_error *e);

@@ -518,6 +518,16 @@ static int task_find_completion(int64_t count, struct place *place, struct bl_er
     return environment_number(name, 0, count - 1, &place->index, e);
 }
 
+bool bl_task_is_claimed(const struct bl_task *task)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID",
+                                        "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"};
+    bool given = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        given |= getenv(names[i]) != NULL;
+    return task->set && task->automatic && task->count && !given;
+}
+
 int bl_task_resolve(struct bl_task *task, struct bl_error *e)
 {
     struct place rank = {0}, element = {0}, place;

@@ -88,6 +88,10 @@ extern const struct bl_option bl_task_option_table[];
  * given count. */
 int bl_task_resolve(struct bl_task *task, struct bl_error *e);
 
+/* Whether an automatic task has a number of tasks, and the environment gives it no index: then the processes that share
+ * the work have to agree among themselves. */
+bool bl_task_is_claimed(const struct bl_task *task);
+
 /* The task's share of total things in order: from *begin to *end - 1, with *begin = floor(index * total / count). All
  * of them if the task is not set. */
 void bl_task_range(const struct bl_task *task, int64_t total, int64_t *begin, int64_t *end);

@@ -292,8 +292,11 @@ static int table_write(struct bl_packing *p, struct bl_error *e)
     if (code)
         goto out;
     /* The table of the first task stays, and the others must be identical. */
-    code = p->request.task.set ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
-    if (code && p->request.task.set)
+    bool shared = p->request.task.set || p->request.mirror;
+    code = shared ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
+    if (!code)
+        code = bl_state_share_file(&p->state, BL_STATE_SEQUENCES, e);
+    if (code && shared)
         bl_error_prefix(e, "this task sees other inputs than earlier tasks");
     if (!code)
         code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
@@ -330,6 +333,8 @@ static int table_write_merged(struct bl_packing *p, struct table_parts *t, struc
     if (code)
         goto out;
     code = bl_output_publish(&out, e);
+    if (!code)
+        code = bl_state_share_file(&p->state, BL_STATE_SEQUENCES, e);
     if (!code)
         code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);
 out:

@@ -18,11 +18,13 @@ pages_of() {
     case $1 in
     scan) echo "$man"/bload-*.7 ;;
     pack) echo "$man"/bload-*.7 "$SCRATCH/planning $SCRATCH/strategy" ;;
-    plan) echo "$SCRATCH/subset" ;;
-    view) echo "$SCRATCH/planning $SCRATCH/strategy $SCRATCH/subset" ;;
+    plan) echo "$SCRATCH/subset $SCRATCH/urls" ;;
+    view) echo "$SCRATCH/planning $SCRATCH/strategy $SCRATCH/subset $SCRATCH/urls" ;;
+    info | verify | export | cat | find | show | report | finish | status) echo "$SCRATCH/urls" ;;
     compare) echo "$SCRATCH/lengths $SCRATCH/planning $SCRATCH/subset" ;;
     esac
     sed -n '/^\.Ss Subset/,/^\.Ss Decoding/p' "$man/bload-sources.7" >"$SCRATCH/subset"
+    sed -n '/^\.Ss URLs/,/^\.El/p' "$man/bload-sources.7" >"$SCRATCH/urls"
     sed -n '/^\.Ss Lengths/,/^\.Ss Planning/p' "$man/bload-plan.1" >"$SCRATCH/lengths"
     sed -n '/^\.Ss Planning/,/^\.Ss Strategy/p' "$man/bload-plan.1" >"$SCRATCH/planning"
     sed -n '/^\.Ss Strategy/,/^\.Ss Output/p' "$man/bload-plan.1" >"$SCRATCH/strategy"

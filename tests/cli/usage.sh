@@ -358,8 +358,8 @@ test_what_to_do_is_said() {
         expect 2 bload $command --endpoint bucket.example s3://bucket/a.jsonl :err 'the endpoint bucket.example is no URL of a server'
     done
     for command in 'view -T 9 -o o' info verify report; do
-        expect 2 bload $command s3://bucket/d
-        err_has 's3://bucket/d is a URL, and bload reads local files: copy it, or mount it (the Python package opens datasets by URL)'
+        HOME=$PWD AWS_EC2_METADATA_DISABLED=true expect 1 bload $command s3://bucket/d :err 's3://bucket/d/manifest.json: no credentials: set AWS_ACCESS_KEY_ID'
+        expect 2 bload $command az://container/d :err 'az://container/d'
     done
     for name in folder a.jsonl; do
         expect 2 bload compare $name :err "$name is no table of sequences: scan it first, bload scan $name -o TABLE, and name the TABLE"

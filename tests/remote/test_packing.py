@@ -127,6 +127,10 @@ class Corpus(Packed):
             self.assertIn(done.returncode, (0, 3), done.stderr)
         self.bload("plan", "parts", "-T", "256", status=3)
         self.assertEqual(self.table("parts/.bload/sequences.tsv")[0], self.table("local/sequences.tsv")[0])
+        # Nothing that the scan has tokenized is fetched again.
+        self.store.requests.clear()
+        self.bload("pack", "s3://bucket/v/", *TEXT, "--kind", "text", "-T", "256", "--task", "0/1", "-o", "parts")
+        self.assertEqual([r.path for r in self.store.requests if r.method == "GET" and "list-type" not in r.query], [])
 
     def test_patterns(self):
         """Patterns, braces, lists and single objects, as of files."""

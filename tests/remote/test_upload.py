@@ -141,6 +141,16 @@ class Putting(Written):
         self.assertEqual(self.write("small", "new"), "conflict")
         self.stored(b"somebody else's")
 
+    def test_lost_and_changing(self):
+        """The object that is there is replaced while it is compared."""
+        def fault(request):
+            if request.method != "PUT" and request.number < 6:
+                self.store.put("bucket", "a/b", b"%-13d\n" % request.number)
+            return "lost" if request.number == 1 else None
+        self.store.fault = fault
+        self.assertEqual(self.write("small", "new"), "conflict")
+        self.stored(b"%-13d\n" % 5)
+
     @each([
         ("reset", "reset"), ("status_500", "status 500"), ("slow_down", "error 503 SlowDown"), ("wait", "status 503 1"), ("half", "half"), ("unread", "unread"),
         ("conflict", "error 409 ConditionalRequestConflict"), ("aborted", "error 409 OperationAborted"), ("timeout", "error 400 RequestTimeout"),

@@ -97,7 +97,7 @@ UNIT_TEST(a_task_tells_how_it_goes)
     setenv("SLURM_JOB_ID", "78", 1);
     struct bl_task task = {.set = true, .index = 3, .count = 8};
     struct bl_heartbeat h;
-    bl_heartbeat_begin(&h, "d", "pack", &task);
+    bl_heartbeat_begin(&h, "d", NULL, "pack", &task);
     struct bl_beat b = read_beat("d/.bload/task-00003");
     ck_assert_str_eq(b.stage, "pack");
     ck_assert_int_eq(b.task * 100 + b.tasks, 308);
@@ -151,7 +151,7 @@ UNIT_TEST(ends_are_told_apart)
     setenv("SLURM_ARRAY_TASK_ID", "3", 1);
     for (size_t i = 0; i < COUNT(end); i++) {
         struct bl_heartbeat h;
-        bl_heartbeat_begin(&h, ".", "scan", &(struct bl_task){.set = true, .index = 1, .count = 2});
+        bl_heartbeat_begin(&h, ".", NULL, "scan", &(struct bl_task){.set = true, .index = 1, .count = 2});
         bl_heartbeat_end(&h, end[i].status, NULL);
         struct bl_beat b = read_beat(".bload/scan-task-00001");
         ck_assert_int_eq(b.state, end[i].state);
@@ -168,7 +168,7 @@ UNIT_TEST(missed_beats_stop_nothing_and_are_counted)
     ck_assert_int_eq(mkdir(".bload", 0777), 0);
     ck_assert_int_eq(mkdir(".bload/task-00000", 0777), 0);
     struct bl_heartbeat h;
-    bl_heartbeat_begin(&h, ".", "pack", &(struct bl_task){0});
+    bl_heartbeat_begin(&h, ".", NULL, "pack", &(struct bl_task){0});
     bl_heartbeat_set_phase(&h, "plan");
     ck_assert_int_eq(h.missed, 2);
     ck_assert_ptr_nonnull(strstr(h.error.text, "task-00000"));

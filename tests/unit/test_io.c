@@ -187,6 +187,31 @@ UNIT_TEST(the_parent_of_a_path)
     }
 }
 
+UNIT_TEST(a_path_below_a_folder_or_url)
+{
+    static const char *const known[][3] = {{"a", "b", "a/b"},
+                                           {"a/", "b", "a//b"},
+                                           {"a", "../b", "a/../b"},
+                                           {"a", "/b", "/b"},
+                                           {"a", "-", "-"},
+                                           {"a", "s3://x/b", "s3://x/b"},
+                                           {"s3://x/a", "b", "s3://x/a/b"},
+                                           {"s3://x/a/", "b", "s3://x/a/b"},
+                                           {"s3://x", "b/c", "s3://x/b/c"},
+                                           {"s3://x/", "b", "s3://x/b"},
+                                           {"s3://x/v/a", "../b", "s3://x/v/b"},
+                                           {"s3://x/v/a//", "../../b", "s3://x/b"},
+                                           {"s3://x/a", "../../../b", "s3://x/b"},
+                                           {"https://h:80/v", "../b/../c", "https://h:80/b/../c"},
+                                           {"s3://x/a", "..b", "s3://x/a/..b"}};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        FREED char *joined = bl_path_join(known[i][0], known[i][1]);
+        ck_assert_str_eq(joined, known[i][2]);
+    }
+    FREED char *alone = bl_path_join(NULL, "b");
+    ck_assert_str_eq(alone, "b");
+}
+
 UNIT_TEST(a_link_stays_a_link)
 {
     struct stat status;

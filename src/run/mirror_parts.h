@@ -1,0 +1,50 @@
+/* What the two files of the mirror share: one brings objects into the scratch (mirror_read.c), one writes them
+ * (mirror_write.c). */
+#ifndef BL_MIRROR_PARTS_H
+#define BL_MIRROR_PARTS_H
+
+#include <stddef.h>
+
+#include "remote/sender.h"
+#include "run/mirror.h"
+
+/* An object of the dataset. */
+struct bl_mirror_object {
+    char *name; /* from the URL's slash on: "manifest.json" */
+    char *tag;
+    int64_t size;
+};
+
+struct bl_mirror {
+    char *url, *dir;
+    int lock; /* descriptor of dir, which is locked; or -1 */
+    enum bl_mirror_use use;
+    int64_t task;
+    struct bl_cancel *cancel;
+    struct bl_remote *remote;
+    struct bl_sender *sender;
+    int senders;
+    struct bl_mirror_object *object; /* sorted by name: what the store had when the mirror was opened */
+    size_t objects, capacity;
+    uint8_t *sent; /* [shards] 1: sent, or on its way */
+    size_t shards;
+    bool finished; /* the store had a manifest */
+    bool keeps;    /* the scratch has what a run began that the store knows: the next run needs it */
+    bool begun;    /* the store has state, so that another run can go on with what is in the scratch */
+};
+
+/* Returns the object of that name which the store had when the mirror was opened; or NULL. */
+const struct bl_mirror_object *bl_mirror_find(const struct bl_mirror *mirror, const char *name);
+
+/* Sets whether the file has the bytes of the object. A file that is missing has not. */
+int bl_mirror_compare(const struct bl_mirror *mirror, const struct bl_remote_object *object, const char *path,
+                      bool *same, struct bl_error *e);
+
+/* Copies an object to a file, whose folder is made. */
+int bl_mirror_save(const struct bl_mirror *mirror, const struct bl_remote_object *object, const char *path,
+                   struct bl_error *e);
+
+/* Makes room for a shard in mirror->sent. */
+int bl_mirror_reserve(struct bl_mirror *mirror, int64_t shard, struct bl_error *e);
+
+#endif
