@@ -3,8 +3,8 @@
     python -m bload.launch ray -n 16 -- pack -c dataset.yaml -o /shared/dataset
 
 Every `bload pack --task i/16` is a task of the engine, which shows its name and its log. Failed tasks are run again, at last `bload finish`
-completes the dataset. Sources and output are on disks that all workers and this machine see under the same paths, and the workers have the
-same build of the tool; each task checks that first. Kubernetes: the manifest of the Jobs is printed. Slurm: `bload slurm` submits its chain
+completes the dataset. Sources and output are on disks that all workers and this machine see under the same paths, or in an object store
+(s3://, gs://), and the workers have the same build of the tool; each task checks that first. Kubernetes: the manifest of the Jobs is printed. Slurm: `bload slurm` submits its chain
 of jobs, and this command waits for it.
 
 Exit status: 0 done; 1 failed, the same command resumes; 2 wrong usage; 3 done, but inputs were skipped, and named.
@@ -117,18 +117,29 @@ def split(arguments: Sequence[str]) -> Tuple[List[str], List[str]]:
     return list(arguments[:at]), list(arguments[at + 1:])
 
 
-def output_of(program: str, words: List[str]) -> str:
-    """Return the output directory that the command names, as the tool reads its options; raise OptionError with the tool's message."""
+def output_of(program: str, words: List[str]) -> Tuple[str, List[str]]:
+    """Return the output that the command names, and the options for its store, as the tool reads them; raise OptionError with its message."""
     done = subprocess.run([program, "pack", *words, "--print-config"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OptionError(message_of(done.stderr.splitlines()))
-    for line in done.stdout.splitlines():
-        if line.startswith("output: "):
-            output = str(ast.literal_eval(line[8:]))
-            if "://" in output:
-                raise OptionError("tasks of an engine write to a disk that they share: the output cannot be a URL", output)
-            return output
-    raise OptionError("the output directory is missing: give -o DIR behind --")
+    found = {name: value for name, colon, value in (line.partition(": ") for line in done.stdout.splitlines()) if colon}
+    if "output" not in found:
+        raise OptionError("the output is missing: give -o DIR or -o s3://BUCKET/NAME behind --")
+    store = [f"--{name}" for name in ("anonymous", "insecure") if found.get(name) == "true"]
+    if "endpoint" in found:
+        store += ["--endpoint", text_of(found["endpoint"])]
+    output = text_of(found["output"])
+    return output, store if is_url(output) else []
+
+
+def text_of(value: str) -> str:
+    """Return a text that the tool has written as YAML."""
+    return str(ast.literal_eval(value)) if value[:1] in ("'", '"') else value
+
+
+def is_url(output: str) -> bool:
+    """Return whether the output is in a store, so that tasks share no disk."""
+    return "://" in output
 
 
 def message_of(lines: List[str]) -> str:
@@ -157,11 +168,14 @@ def check_options(options: argparse.ArgumentParser, arguments: argparse.Namespac
 
 
 class Probe:
-    """A small file beside the output, by which a task sees that it has the same disk as this machine. It is gone at the end."""
+    """A small file beside the output, by which a task sees that it has the same disk as this machine. It is gone at the end. An output in a
+    store has none, and an empty path."""
 
     def __init__(self, output: str):
         self.token = secrets.token_hex(16)
-        self.made = ""
+        self.made = self.path = ""
+        if is_url(output):
+            return
         output = os.path.abspath(output)
         if os.path.isdir(output):
             folder, name = os.path.join(output, ".bload"), "bload-"     # a name that the tool knows there
@@ -183,7 +197,7 @@ class Probe:
 
     def remove(self) -> None:
         """Remove the file, and its folder if that was made for it and is empty."""
-        for remove, path in ((os.unlink, self.path), (os.rmdir, self.made)):
+        for remove, path in ((os.unlink, self.path), (os.rmdir, self.made)):    # an empty path is not there
             try:
                 remove(path)
             except OSError:
@@ -271,7 +285,7 @@ class Run:
 
     def show(self) -> None:
         """Show the progress of the dataset, as its files tell it."""
-        done = subprocess.run([self.job["tool"], "status", "--json", self.job["output"]], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run([self.job["tool"], "status", "--json", *self.job["store"], self.job["output"]], stdin=subprocess.DEVNULL, capture_output=True, check=False)
         text = f"{self.done} of {self.tasks} tasks are done"
         try:
             found = json.loads(done.stdout)[self.job["command"]]
@@ -306,7 +320,7 @@ def first_line(error: BaseException) -> str:
 def finish(job: Dict[str, Any], is_quiet: bool) -> int:
     """Complete the dataset and return the exit status of bload finish."""
     options = [word for word in ("--json", "--skipped-ok") if word in job["given"]] + ["-q"] * is_quiet
-    with subprocess.Popen([job["tool"], "finish", *options, job["output"]], stdin=subprocess.DEVNULL) as child:
+    with subprocess.Popen([job["tool"], "finish", *options, *job["store"], job["output"]], stdin=subprocess.DEVNULL) as child:
         try:
             status = child.wait()
         except Interrupted as error:
@@ -335,12 +349,15 @@ def listen(act: Callable[[int], None] = interrupt) -> None:
 def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
     """Return what the workers must know."""
     program = tool()
-    output = output_of(program, words[1:])
+    output, store = output_of(program, words[1:])
+    if is_url(output) and arguments.engine == "slurm":
+        raise OptionError("the jobs of Slurm share a disk: the output must be a directory", output)
     options = ["-j", str(arguments.cpus)] + ["-q"] * arguments.quiet
     if arguments.memory and words[0] == "pack":
         options += ["--memory", str(arguments.memory * 9 // 10)]
     return {"tool": program, "identity": identity(program), "command": words[0], "words": [word for word in words[1:] if word != "--json"],
-            "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output}
+            "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output,
+            "store": store}
 
 
 def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:

@@ -9,6 +9,12 @@ import time
 import numpy as np
 import tool
 
+sys.path.insert(0, os.path.join(tool.ROOT, "tests", "remote"))
+from store import Store     # noqa: E402, pylint: disable=wrong-import-position
+
+# Before clusters start, whose workers have this environment.
+os.environ.update(AWS_ACCESS_KEY_ID="AKTEST", AWS_SECRET_ACCESS_KEY="se/cret+KEY=")
+
 # A tool some of whose tasks wait, the first time, so that a test can do something to them. A file gets the process and its parent's.
 SLOW = """#!/bin/sh
 for task in {slow}; do
@@ -127,6 +133,33 @@ class Laws(Launching):
             os.kill(self.pids(task)[0], signal.SIGKILL)
         self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
         self.assert_alone("three")
+
+    def test_bucket_to_bucket(self):
+        """Tasks that share no disk, three of which are killed, make the dataset that one process makes on this machine."""
+        store = self.enterContext(Store())
+        for name in os.listdir(self.path("arrays")):
+            with open(os.path.join(self.path("arrays"), name), "rb") as file:
+                store.put("corpus", f"arrays/{name}", file.read())
+        words = "pack", "s3://corpus/arrays/", "-T", "64", "--shard-size", "1K", "--endpoint", store.url
+        subprocess.run([tool.BLOAD, *words, "-q", "-o", self.path("near")], check=True)
+        store.put("results", "other", b"")
+        scratch = os.path.join(self.place(), "scratch")
+        os.mkdir(scratch)
+        process = self.begin(*words, "-o", "s3://results/set", "--scratch", scratch, program=self.script(SLOW, slow=(0, 3, 7)), tasks=8)
+        for task in 0, 3, 7:
+            os.kill(self.pids(task)[0], signal.SIGKILL)
+        self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
+        found = {name: one.data for name, one in store.buckets["results"].items()}
+        self.assertEqual(found.pop("other"), b"")
+        near = {}
+        for folder, _, names in os.walk(self.path("near")):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    near[f"set/{os.path.relpath(os.path.join(folder, name), self.path('near'))}"] = file.read()
+        self.assertEqual(sorted(found), sorted(near))
+        for name, data in near.items():
+            self.assertEqual(found[name], data, name)
+        self.assertEqual((store.uploads, store.complaints, os.listdir(scratch)), ({}, [], []))
 
     def test_task_fails(self):
         """It is run again, as often as is allowed; the others end, and the last lines are shown with its number."""

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from typing import Any, Callable, Deque, Dict, List, Optional
@@ -44,7 +45,13 @@ def to_output(text: str) -> None:
 
 
 def fault_of(job: Dict[str, Any], task: int, tool: Optional[str]) -> str:
-    """Return why this machine cannot run tasks of the job, or an empty text. Reads and writes a small file beside the output."""
+    """Return why this machine cannot run tasks of the job, or an empty text. Reads and writes a small file beside the output, if that is
+    on a disk."""
+    return (fault_of_disk(job, task) if job["probe"] else "") or fault_of_tool(job, tool)
+
+
+def fault_of_disk(job: Dict[str, Any], task: int) -> str:
+    """Return why this machine does not share the disk of the output, or an empty text."""
     host = socket.gethostname()
     if not os.path.isdir(job["directory"]):
         return f"{host} does not see the working directory {job['directory']}: start this where all workers see the same files"
@@ -64,6 +71,12 @@ def fault_of(job: Dict[str, Any], task: int, tool: Optional[str]) -> str:
         pass                                            # another attempt at this task has removed it
     except OSError as error:
         return f"{host} cannot write to {os.path.dirname(job['probe'])}: {error.strerror}"
+    return ""
+
+
+def fault_of_tool(job: Dict[str, Any], tool: Optional[str]) -> str:
+    """Return why this machine cannot run the tool, or an empty text."""
+    host = socket.gethostname()
     if tool is None:
         return f"{host} has no bload: it is neither {job['tool']} nor on the PATH"
     try:
@@ -112,7 +125,9 @@ def run(job: Dict[str, Any], task: int, log: Callable[[str], None] = to_output, 
             os._exit(1)
 
     command = [tool, job["command"], "--task", f"{task}/{job['tasks']}", *job["options"], *job["words"]]
-    child = subprocess.Popen(command, cwd=job["directory"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    # With an output in a store, the sources may be there, too: then the working directory does not matter.
+    directory = job["directory"] if os.path.isdir(job["directory"]) else tempfile.gettempdir()
+    child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              preexec_fn=end_with_parent)
     tail: Deque[str] = collections.deque(maxlen=TAIL)
     reader = threading.Thread(target=follow, args=(child, tail, lambda line: log(f"{name}: {line}")), daemon=True)
