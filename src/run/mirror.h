@@ -64,6 +64,9 @@ char *bl_mirror_name_url(const struct bl_mirror *mirror, const char *text);
  * the scratch, so that the caller can compare them. */
 int bl_mirror_publish(struct bl_mirror *mirror, const char *name, struct bl_error *e);
 
+/* Whether the store had an object of that name when the mirror was opened. */
+bool bl_mirror_had(const struct bl_mirror *mirror, const char *name);
+
 /* Writes URL/name, whatever is there. */
 int bl_mirror_replace(struct bl_mirror *mirror, const char *name, const void *data, size_t size, struct bl_error *e);
 

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "pool/pipeline.h"
 #include "remote/upload.h"
 #include "run/mirror_parts.h"
 #include "store/folders.h"
@@ -20,6 +21,7 @@
 #include "store/sequences.h"
 #include "store/shard_table.h"
 
+#define REMOVERS 16  /* requests at the same time */
 #define WRITES_MAX 3 /* of an object that is there, and then is not */
 
 /* Writes an object, unless there is one. *there: it, or without a URL if this wrote it. Another run may remove it
@@ -81,6 +83,11 @@ int bl_mirror_publish(struct bl_mirror *m, const char *name, struct bl_error *e)
 {
     bool differs;
     return mirror_publish(m, name, &differs, e);
+}
+
+bool bl_mirror_had(const struct bl_mirror *m, const char *name)
+{
+    return bl_mirror_find(m, name) != NULL;
 }
 
 int bl_mirror_replace(struct bl_mirror *m, const char *name, const void *data, size_t size, struct bl_error *e)
@@ -191,13 +198,66 @@ int bl_mirror_check_shards(const struct bl_mirror *m, const struct bl_format *fo
     return code;
 }
 
-static int mirror_remove_object(void *context, const struct bl_remote_object *object, struct bl_error *e)
+/* The removal of the state: a dataset has a record for each shard, so that many are removed at the same time. */
+struct removing {
+    struct bl_mirror *m;
+    char **url; /* of the objects */
+    size_t count, capacity, next;
+};
+
+static int removing_note(void *context, const struct bl_remote_object *object, struct bl_error *e)
 {
-    struct bl_mirror *m = context;
-    const char *name = object->url + strlen(m->url) + strlen("/" BL_WORK_FOLDER "/");
+    struct removing *r = context;
+    const char *name = object->url + strlen(r->m->url) + strlen("/" BL_WORK_FOLDER "/");
     if (strcmp(name, BL_STATE_CONFIGURATION) == 0)
         return BL_OK;
-    return bl_remote_delete(m->remote, object->url, e);
+    if (BL_ARRAY_RESERVE(r->url, r->capacity, r->count + 1, e))
+        return BL_EFAIL;
+    r->url[r->count] = strdup(object->url);
+    return r->url[r->count++] ? BL_OK : bl_error_memory(e);
+}
+
+static int removing_produce(void *context, void **job, struct bl_error *e)
+{
+    struct removing *r = context;
+    (void)e;
+    *job = r->next < r->count ? r->url[r->next++] : NULL;
+    return BL_OK;
+}
+
+static int removing_work(void *context, void *worker, void *job, struct bl_error *e)
+{
+    (void)worker;
+    return bl_remote_delete(((struct removing *)context)->m->remote, job, e);
+}
+
+static int removing_consume(void *context, void *job, struct bl_error *e)
+{
+    (void)context;
+    (void)job;
+    (void)e;
+    return BL_OK;
+}
+
+static void removing_discard(void *context, void *job)
+{
+    (void)context;
+    (void)job;
+}
+
+/* Removes the objects below a URL, but for the configuration. */
+static int mirror_remove_below(struct bl_mirror *m, const char *url, struct bl_error *e)
+{
+    static const struct bl_stages stages = {
+        .produce = removing_produce, .work = removing_work, .consume = removing_consume, .discard = removing_discard};
+    struct removing r = {.m = m};
+    int code = bl_remote_list_any(m->remote, url, removing_note, &r, e);
+    if (!code)
+        code = bl_pipeline_run(&stages, &r, REMOVERS, 2 * REMOVERS, m->cancel, e);
+    for (size_t i = 0; i < r.count; i++)
+        free(r.url[i]);
+    free(r.url);
+    return code;
 }
 
 /* The configuration goes last: it says that there is state. */
@@ -208,7 +268,7 @@ int bl_mirror_remove_state(struct bl_mirror *m, struct bl_error *e)
     bl_buffer_printf(&url, "%s/" BL_WORK_FOLDER "/", m->url);
     int code = bl_buffer_check(&url, e);
     if (!code)
-        code = bl_remote_list_any(m->remote, url.data, mirror_remove_object, m, e);
+        code = mirror_remove_below(m, url.data, e);
     bl_buffer_text(&url, BL_STATE_CONFIGURATION);
     if (!code)
         code = bl_buffer_check(&url, e);

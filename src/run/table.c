@@ -461,6 +461,14 @@ static int table_open(struct bl_packing *p, struct bl_error *e)
     return bl_table_checksum_compare(&p->table, p->table_checksum, e);
 }
 
+/* Sends a table that the scratch has and the store has not: the run that made it was killed. */
+static int table_share_left(struct bl_packing *p, struct bl_error *e)
+{
+    if (!p->state.mirror || bl_mirror_had(p->state.mirror, BL_WORK_FOLDER "/" BL_STATE_SEQUENCES))
+        return BL_OK;
+    return bl_state_share_file(&p->state, BL_STATE_SEQUENCES, e);
+}
+
 /* Gets the table of sequences. A table of an earlier run must still describe the inputs. */
 static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
 {
@@ -470,8 +478,8 @@ static int table_get(struct bl_packing *p, bool *scanned, struct bl_error *e)
         code = stdin_check(p, e); /* may remove the table */
     if (!code)
         code = bl_fs_exists(p->state.sequences, &exists, e);
-    if (!code && !exists)
-        code = table_make(p, scanned, e);
+    if (!code)
+        code = exists ? table_share_left(p, e) : table_make(p, scanned, e);
     if (code)
         return code;
     code = table_open(p, e);
@@ -501,8 +509,8 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
     bool exists = false;
     if (!code)
         code = bl_fs_exists(p->state.sequences, &exists, e);
-    if (!code && !exists)
-        code = table_make(p, &scanned, e);
+    if (!code)
+        code = exists ? table_share_left(p, e) : table_make(p, &scanned, e);
     if (code)
         return code;
     code = table_open(p, e);
