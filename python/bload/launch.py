@@ -126,8 +126,7 @@ def output_of(program: str, words: List[str]) -> Tuple[str, List[str]]:
     if "output" not in found:
         raise OptionError("the output is missing: give -o DIR or -o s3://BUCKET/NAME behind --")
     store = [f"--{name}" for name in ("anonymous", "insecure") if found.get(name) == "true"]
-    if "endpoint" in found:
-        store += ["--endpoint", text_of(found["endpoint"])]
+    store += [word for name in ("endpoint", "lock-dir") if name in found for word in (f"--{name}", text_of(found[name]))]
     output = text_of(found["output"])
     return output, store if is_url(output) else []
 

@@ -9,18 +9,22 @@
 #include "base/text.h"
 #include "remote/claims.h"
 
-#define SCRATCH                                                                                                        \
+#define PLACES                                                                                                         \
     BL_OPTION_STRING("scratch", struct bl_cmd_output, scratch, BL_AFFECTS_NOTHING,                                     \
                      "with a URL as output, the folder for what is not sent yet [TMPDIR, else /tmp]",                  \
-                     .placeholder = "DIR", .unlisted = true)
+                     .placeholder = "DIR", .unlisted = true),                                                          \
+        BL_OPTION_STRING("lock-dir", struct bl_cmd_output, lock_dir, BL_AFFECTS_NOTHING,                               \
+                         "for a store that compares no conditions: a folder that all runs and tasks of the dataset "   \
+                         "share, in which they lock each other out",                                                   \
+                         .placeholder = "DIR", .unlisted = true)
 
 const struct bl_option bl_cmd_output_table[] = {
-    SCRATCH,
+    PLACES,
     {0},
 };
 
 const struct bl_option bl_cmd_output_tasks_table[] = {
-    SCRATCH,
+    PLACES,
     BL_OPTION_INT(
         "lease", struct bl_cmd_output, lease, BL_AFFECTS_NOTHING,
         "with --task auto/N and a URL as output: seconds after which another process takes over the task of one "
@@ -36,18 +40,26 @@ int bl_cmd_output_name(struct bl_cmd *cmd, const char **name)
     return is_far ? BL_OK : bl_cmd_directory(cmd, name);
 }
 
+void bl_cmd_output_use_lock(const struct bl_cmd_output *output, struct bl_cmd_remote *remote)
+{
+    remote->options.lock_dir = output->lock_dir;
+}
+
 int bl_cmd_output_open(struct bl_cmd_output *output, const char *name, struct bl_cmd_remote *remote,
                        enum bl_mirror_use use, const struct bl_task *task, struct bl_cmd *cmd)
 {
     output->dir = name;
     if (!bl_mirror_is_needed(name) && output->scratch)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--scratch is for a URL as output: %s is a directory", name);
+    if (!bl_mirror_is_needed(name) && output->lock_dir)
+        return bl_error_set(&cmd->error, BL_EUSAGE, "--lock-dir is for a URL as output: %s is a directory", name);
     if (!bl_mirror_is_needed(name) && output->lease && output->lease != BL_LEASE_SECONDS)
         return bl_error_set(&cmd->error, BL_EUSAGE, "--lease is for a URL as output: %s is a directory", name);
     if (!bl_mirror_is_needed(name))
         return BL_OK;
     remote->options.retries = BL_REMOTE_RETRIES;
     remote->options.timeout = BL_REMOTE_TIMEOUT;
+    bl_cmd_output_use_lock(output, remote);
     const struct bl_mirror_request request = {.url = name,
                                               .options = &remote->options,
                                               .scratch = output->scratch,

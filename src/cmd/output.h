@@ -10,12 +10,14 @@
 /* Begins as {0}. */
 struct bl_cmd_output {
     const char *scratch;      /* option */
+    const char *lock_dir;     /* option */
     int64_t lease;            /* option: seconds, of a claim */
     const char *dir;          /* the directory, or the scratch */
     struct bl_mirror *mirror; /* NULL: a directory */
 };
 
-/* The title in --help, and the options of a struct bl_cmd_output: --scratch, and for commands with tasks --lease. */
+/* The title in --help, and the options of a struct bl_cmd_output: --scratch and --lock-dir, and for commands
+ * with tasks --lease. */
 #define BL_CMD_OUTPUT_TITLE "Stores"
 extern const struct bl_option bl_cmd_output_table[], bl_cmd_output_tasks_table[];
 
@@ -26,6 +28,9 @@ int bl_cmd_output_name(struct bl_cmd *cmd, const char **name);
  * URLs. task: of a command with tasks, or NULL. Errors as those of bl_mirror_open. */
 int bl_cmd_output_open(struct bl_cmd_output *output, const char *name, struct bl_cmd_remote *remote,
                        enum bl_mirror_use use, const struct bl_task *task, struct bl_cmd *cmd);
+
+/* Has writers use the folder of --lock-dir, if it is given. Called by bl_cmd_output_open. */
+void bl_cmd_output_use_lock(const struct bl_cmd_output *output, struct bl_cmd_remote *remote);
 
 /* Ends what runs, and has the command's error name the URL in place of the scratch. done: the scratch is removed, and
  * what was sent is printed, if something was; otherwise the scratch stays for the next run. */

@@ -386,6 +386,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     bl_signals_install(&cmd->cancel); /* from here on, a signal lets the run unwind and be resumed */
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     if (p->claims) {
+        bl_cmd_output_use_lock(&p->dataset, &p->inputs.remote);
         const struct bl_claiming claiming = {"pack",           p->output, p->request.task.count,
                                              p->dataset.lease, p->argv,   &p->inputs.remote};
         return bl_cmd_run_claimed(cmd, &claiming, &p->partial);

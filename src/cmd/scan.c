@@ -332,7 +332,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     if (code || cmd->common.quiet)
         return code;
     if (found)
-        bl_cmd_print("part %" PRId64 " is already in %s: nothing to do", scan->task.index, scan->dir);
+        bl_cmd_print("%s/" BL_WORK_FOLDER "/%s is already there: nothing to do", scan->dir, bl_path_name(path->data));
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_cmd_print_found(scan, what);
@@ -494,6 +494,7 @@ static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     BL_TRY(bl_subset_check(&scan->subset, &cmd->error));
     if (claims) {
         bl_signals_install(&cmd->cancel);
+        bl_cmd_output_use_lock(&scan->dataset, &scan->inputs.remote);
         const struct bl_claiming claiming = {"scan",     scan->output,        scan->task.count, scan->dataset.lease,
                                              scan->argv, &scan->inputs.remote};
         return bl_cmd_run_claimed(cmd, &claiming, &scan->partial);

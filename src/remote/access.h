@@ -19,6 +19,7 @@ struct bl_remote_options {
     const char *endpoint; /* of s3:// and gs:// URLs: "https://minio.example.org:9000" */
     bool anonymous;       /* requests have no credentials */
     bool insecure;        /* plain HTTP may go to other machines, too */
+    const char *lock_dir; /* where writers lock each other out, as the store compares no conditions; NULL: it does */
     int retries;          /* of a request that failed, in addition to the first try */
     int timeout;          /* seconds without bytes after which a connection is given up */
 };

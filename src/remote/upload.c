@@ -10,6 +10,7 @@
 #include "remote/fetch.h"
 #include "remote/listing.h"
 #include "remote/payload.h"
+#include "remote/write_lock.h"
 
 #define PARTS_MAX 10000 /* of an upload */
 #define LOOKS 10        /* at an object that others replace */
@@ -144,6 +145,30 @@ static int write_resolve(struct bl_remote *remote, const char *url, const struct
     return code;
 }
 
+/* --- conditions that the store does not compare --------------------------------------------------------------------
+ */
+
+/* Takes the lock, if writers use one, and compares the condition, which is none any more then. *met: it is. The caller
+ * releases *lock when the object is written, also after an error. */
+static int guard_take(struct bl_remote *remote, const char *url, const struct bl_url *parts,
+                      const struct bl_remote_condition **condition, int *lock, bool *met, struct bl_error *e)
+{
+    const struct bl_remote_condition *c = *condition;
+    struct bl_remote_object object = {0};
+    bool exists = false;
+    *lock = -1;
+    *met = true;
+    if (!c || !remote->options.lock_dir)
+        return BL_OK;
+    *condition = NULL;
+    int code = bl_write_lock_take(remote->options.lock_dir, remote->cancel, lock, e);
+    if (!code)
+        code = target_find(remote, url, parts, &object, &exists, e);
+    *met = !code && !(c->is_new && exists) && !(c->tag && (!exists || strcmp(c->tag, object.tag) != 0));
+    bl_remote_object_free(&object);
+    return code;
+}
+
 /* --- one request -------------------------------------------------------------------------------------------------- */
 
 /* How an object is written; as of a fetch. */
@@ -156,16 +181,21 @@ static int object_put(struct bl_remote *remote, const char *url, const struct bl
 {
     const struct bl_http_body body = {payload->data, (size_t)payload->size};
     struct bl_fetch f = write_begin(remote, url, parts, "PUT");
-    bool exists;
+    bool exists, met;
+    int lock;
     f.ask.body = &body;
     f.is_definite = manner == PUT_DEFINITE;
     f.is_last = manner == PUT_LAST;
-    int code = write_add_condition(&f, condition, e);
+    int code = guard_take(remote, url, parts, &condition, &lock, &met, e);
     if (!code)
+        code = write_add_condition(&f, condition, e);
+    if (!code && met)
         code = bl_fetch_run(&f, e);
     bool is_refused = f.answer.status == 412 || f.answer.status == 404;
     if (code)
         *written = (struct bl_remote_written){0};
+    else if (!met)
+        *written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
     else if (write_is_accepted(&f))
         code = written_set(written, answer_tag(&f.answer), e);
     else if (!condition || !is_refused)
@@ -174,6 +204,7 @@ static int object_put(struct bl_remote *remote, const char *url, const struct bl
         code = write_resolve(remote, url, parts, payload, written, &exists, e);
     else
         *written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
+    bl_write_lock_release(lock);
     bl_answer_free(&f.answer);
     return code;
 }
@@ -360,11 +391,18 @@ static int upload_complete(struct upload *u, bool *again, struct bl_error *e)
     f.ask.queries = 1;
     f.ask.body = &body;
     f.is_completion = true;
-    int code = write_add_condition(&f, u->condition, e);
+    const struct bl_remote_condition *condition = u->condition;
+    bool met;
+    int lock, code = guard_take(u->remote, u->url, u->parts, &condition, &lock, &met, e);
     if (!code)
+        code = write_add_condition(&f, condition, e);
+    if (!code && met)
         code = write_run_read(&f, &text, e);
-    if (!code)
+    if (!code && met)
         code = upload_judge(u, &f, &text, again, e);
+    else if (!code)
+        *u->written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
+    bl_write_lock_release(lock);
     bl_answer_free(&f.answer);
     bl_buffer_free(&text);
     return code;
@@ -610,7 +648,7 @@ static int probe_run_step(struct bl_remote *remote, const char *url, const struc
     if (!code && (written.outcome == BL_REMOTE_CONFLICT) != step->is_conflict)
         code = bl_error_set(e, BL_EUSAGE,
                             "%s: the store %s: without such conditions, runs and tasks that write there cannot be kept "
-                            "apart",
+                            "apart (--lock-dir does it by a folder that they share)",
                             url, step->ignored);
     if (!code && !*tag) {
         *tag = written.tag;

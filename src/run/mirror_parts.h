@@ -20,6 +20,7 @@ struct bl_mirror {
     int lock; /* descriptor of dir, which is locked; or -1 */
     enum bl_mirror_use use;
     int64_t task;
+    bool has_lock_dir; /* the store need not compare conditions */
     struct bl_cancel *cancel;
     struct bl_remote *remote;
     struct bl_sender *sender;

@@ -28,12 +28,13 @@
 #include "store/sequences.h"
 #include "store/shard_table.h"
 
-#define SENDERS_MAX 8      /* uploads at the same time: more do not fill a connection better */
-#define FETCHERS 16        /* requests for state at the same time */
-#define SCRATCHES_MAX 1000 /* processes of a machine that write the same dataset */
-#define DESCRIPTORS 16     /* of the walk that empties a scratch */
-#define SHARDS "shards/"   /* begins the names of shards */
-#define LOOKED_AT 65536    /* bytes of the files whose contents show the state */
+#define SENDERS_MAX 8        /* uploads at the same time: more do not fill a connection better */
+#define FETCHERS 16          /* requests for state at the same time */
+#define SCRATCHES_MAX 1000   /* processes of a machine that write the same dataset */
+#define DESCRIPTORS 16       /* of the walk that empties a scratch */
+#define SHARDS_MAX 100000000 /* what names have more is of no run */
+#define SHARDS "shards/"     /* begins the names of shards */
+#define LOOKED_AT 65536      /* bytes of the files whose contents show the state */
 
 bool bl_mirror_is_needed(const char *output)
 {
@@ -128,7 +129,7 @@ static int mirror_list(struct bl_mirror *m, struct bl_error *e)
 }
 
 /* Checks that a dataset may begin here: there are no other objects, for a typing error must not mix it with them, and
- * the store compares conditions. */
+ * the store compares conditions, unless writers lock each other out. */
 static int mirror_check_place(struct bl_mirror *m, struct bl_error *e)
 {
     struct bl_buffer prefix = {0};
@@ -141,7 +142,7 @@ static int mirror_check_place(struct bl_mirror *m, struct bl_error *e)
     }
     bl_buffer_printf(&prefix, "%s/" BL_WORK_FOLDER "/", m->url);
     int code = bl_buffer_check(&prefix, e);
-    if (!code)
+    if (!code && !m->has_lock_dir)
         code = bl_remote_probe_conditional(m->remote, prefix.data, e);
     bl_buffer_free(&prefix);
     return code;
@@ -411,7 +412,7 @@ static int mirror_note_shards(struct bl_mirror *m, struct bl_error *e)
     for (size_t i = 0; i < m->objects; i++) {
         const char *name = m->object[i].name;
         if (strncmp(name, begin, strlen(begin)) != 0 ||
-            !bl_text_numbered(name + strlen(begin), "shard-", 8, ".record", &shard))
+            !bl_text_numbered(name + strlen(begin), "shard-", 8, ".record", &shard) || shard > SHARDS_MAX)
             continue;
         BL_TRY(bl_mirror_reserve(m, shard, e));
         m->sent[shard] = 1;
@@ -506,6 +507,7 @@ int bl_mirror_open(struct bl_mirror **out, const struct bl_mirror_request *reque
     m->lock = -1;
     m->cancel = request->cancel;
     m->use = request->use;
+    m->has_lock_dir = request->options->lock_dir != NULL;
     m->task = request->task;
     m->senders = request->senders < SENDERS_MAX ? request->senders : SENDERS_MAX;
     BL_TRY(mirror_set_url(m, request->url, e));

@@ -730,3 +730,55 @@ class Tasks(Results):
                         self.bload(*stage)
                         self.unchanged(wanted)
         self.complete()
+
+
+class Locked(Results):
+    """A store that compares no conditions, and a folder in which writers lock each other out."""
+
+    def setUp(self):
+        super().setUp()
+        self.text()
+        self.store.ignored = {"all"}
+        self.locks = os.path.join(self.folder.name, "locks")
+        os.mkdir(self.locks)
+        self.command = "pack", "v", *TEXT, *SMALL, "--lock-dir", self.locks, "-o"
+        self.bload("pack", "-q", "v", *TEXT, *SMALL, "-o", "local")
+
+    def test_refused(self):
+        """Without the folder the store is refused, and the way out is named; a folder that is not there, and a directory as output are wrong."""
+        command = "pack", "-q", "v", *TEXT, *SMALL, "-o"
+        self.fails(2, "the store does not have what bload needs: conditional writes", *command, URL)
+        self.store.ignored = {"If-None-Match", "If-Match"}
+        self.fails(2, "(--lock-dir does it by a folder that they share)", *command, URL)
+        self.fails(2, "cannot open none/bload.lock: No such file or directory", *command, URL, "--lock-dir", "none")
+        self.fails(2, "--lock-dir is for a URL as output: x is a directory", *command, "x", "--lock-dir", self.locks)
+
+    def test_at_once(self):
+        for latency in 0, 0.003:
+            self.clear()
+            self.store.latency = latency
+            processes = [self.start(*self.command, URL) for _ in range(3)]
+            said = [process.communicate(timeout=120)[1].decode() for process in processes]
+            self.assertEqual([process.returncode for process in processes], [0, 0, 0], said)
+            self.complete()
+
+    def test_killed(self):
+        self.bload(*self.command, URL)
+        count = len(self.store.requests)
+        for number in range(5, count, count // 6):
+            self.clear()
+            Stopper(self.store, number, True).follow(self.start(*self.command, URL))
+            self.bload(*self.command, URL)
+            self.complete()
+        self.assertEqual(os.listdir(self.locks), ["bload.lock"])
+
+    def test_parts(self):
+        """Uploads in parts hold the lock while they are completed alone."""
+        self.arrays()
+        options = "-T", "60", "--oversize", "split", "--shard-size", "10M", "--lock-dir", self.locks, "-o"
+        self.bload("pack", "-q", "a", *options[:-3], "-o", "local2")
+        processes = [self.start("pack", "-q", "a", *options, URL) for _ in range(2)]
+        said = [process.communicate(timeout=120)[1].decode() for process in processes]
+        self.assertEqual([process.returncode for process in processes], [0, 0], said)
+        here = self.files("local2")
+        self.assertEqual({key[len(DATASET) + 1:]: one.data for key, one in self.bucket.items() if key.startswith(f"{DATASET}/")}, here)
