@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 
 from harness import each
@@ -159,7 +160,17 @@ class Sending(Written):
 
     def test_first_error(self):
         """The error of one file ends the run; what is under way ends, and its upload too."""
-        self.store.fault = lambda request: "error 403 AccessDenied" if request.path.endswith("/a") else "silence 20" if "partNumber" in request.query else None
+        sends = threading.Event()   # a part: before that, an upload may begin whose number never arrives
+
+        def fault(request):
+            if "partNumber" in request.query:
+                sends.set()
+                return "silence 20"
+            if request.path.endswith("/a"):
+                sends.wait(10)
+                return "error 403 AccessDenied"
+            return None
+        self.store.fault = fault
         began = time.monotonic()
         self.fails(1, "s3://bucket/x/a: access denied: the credentials may not write it", "send", "s3://bucket/x", self.folder, 2)
         self.assertLess(time.monotonic() - began, 15)
