@@ -24,33 +24,63 @@
 #define REMOVERS 16  /* requests at the same time */
 #define WRITES_MAX 3 /* of an object that is there, and then is not */
 
-/* Writes an object, unless there is one. *there: it, or without a URL if this wrote it. Another run may remove it
- * between the answer that it is there and the next request. */
-static int mirror_write_new(struct bl_mirror *m, const char *url, int fd, int64_t size, struct bl_remote_object *there,
-                            struct bl_error *e)
+/* A file that is to be an object. */
+struct publishing {
+    struct bl_mirror *m;
+    const char *url, *path;
+    int fd;
+    int64_t size;
+    bool differs; /* the store has other bytes, which the file has now */
+};
+
+/* Compares the file with the object that is there. *gone: there is none any more. */
+static int publishing_compare(struct publishing *p, bool *gone, struct bl_error *e)
+{
+    struct bl_remote_object object = {0}, now = {0};
+    struct bl_error fault = {0}, none = {0};
+    bool same = false;
+    int code = bl_remote_stat(p->m->remote, p->url, &object, &fault);
+    *gone = code == BL_EUSAGE && object.size < 0;
+    if (!code)
+        code = bl_mirror_compare(p->m, &object, p->path, &same, &fault);
+    if (!code && !same)
+        code = bl_mirror_save(p->m, &object, p->path, &fault);
+    p->differs = !code && !same;
+    if (code == BL_EFAIL)
+        *gone = bl_remote_stat(p->m->remote, p->url, &now, &none) == BL_EUSAGE && now.size < 0;
+    bl_remote_object_free(&object);
+    bl_remote_object_free(&now);
+    if (*gone)
+        return BL_OK;
+    if (p->differs)
+        return bl_error_set(e, BL_EFAIL, "%s: another run has written other bytes", p->url);
+    return bl_error_pass(e, code == BL_EUSAGE ? BL_EFAIL : code, &fault);
+}
+
+/* Writes the object, unless it is there. Another run that ends may remove it while it is compared: then it is written.
+ */
+static int publishing_write(struct publishing *p, struct bl_error *e)
 {
     static const struct bl_remote_condition is_new = {.is_new = true};
-    int code = BL_EUSAGE;
-    for (int i = 0; i < WRITES_MAX && code == BL_EUSAGE; i++) {
+    for (int i = 0; i < WRITES_MAX; i++) {
         struct bl_remote_written written = {0};
-        bl_error_clear(e);
-        code = bl_remote_upload(m->remote, url, fd, size, &is_new, &written, e);
-        bool is_there = !code && written.outcome == BL_REMOTE_CONFLICT;
+        bool gone = false;
+        BL_TRY(bl_remote_upload(p->m->remote, p->url, p->fd, p->size, &is_new, &written, e));
+        bool is_there = written.outcome == BL_REMOTE_CONFLICT;
         bl_remote_written_free(&written);
-        if (!is_there)
-            return code;
-        code = bl_remote_stat(m->remote, url, there, e);
+        if (is_there)
+            BL_TRY(publishing_compare(p, &gone, e));
+        if (!gone)
+            return BL_OK;
     }
-    return code == BL_EUSAGE ? BL_EFAIL : code;
+    return bl_error_set(e, BL_EFAIL, "%s: cannot be written: it was there and removed %d times", p->url, WRITES_MAX);
 }
 
 /* *differs, after an error: the store has other bytes. */
 static int mirror_publish(struct bl_mirror *m, const char *name, bool *differs, struct bl_error *e)
 {
     struct bl_buffer url = {0}, path = {0};
-    struct bl_remote_object object = {0};
     struct stat status;
-    bool same = false;
     int fd = -1;
     *differs = false;
     bl_buffer_printf(&url, "%s/%s", m->url, name);
@@ -58,22 +88,15 @@ static int mirror_publish(struct bl_mirror *m, const char *name, bool *differs, 
     int code = url.failed || path.failed ? bl_error_memory(e) : BL_OK;
     if (!code && ((fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) < 0 || fstat(fd, &status) != 0))
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
-    if (!code)
-        code = mirror_write_new(m, url.data, fd, status.st_size, &object, e);
-    if (!code && object.url)
-        code = bl_mirror_compare(m, &object, path.data, &same, e);
-    if (code || same || !object.url)
-        goto out;
-    code = bl_mirror_save(m, &object, path.data, e);
-    *differs = !code;
+    if (!code) {
+        struct publishing p = {m, url.data, path.data, fd, status.st_size, false};
+        code = publishing_write(&p, e);
+        *differs = p.differs;
+    }
     m->keeps &= !*differs; /* the run that the store knows is another one */
-    if (!code)
-        code = bl_error_set(e, BL_EFAIL, "%s: another run has written other bytes", url.data);
-out:
     m->keeps |= !code;
     if (fd >= 0)
         close(fd);
-    bl_remote_object_free(&object);
     bl_buffer_free(&url);
     bl_buffer_free(&path);
     return code;
