@@ -252,7 +252,7 @@ static int svg_append_lane(const struct bl_sheet *s, const struct bl_lane *lane,
     }
 out:
     bl_buffer_free(&png);
-    bl_buffer_free(&name);
+    bl_buffer_free_part(&name, out); /* without memory the name is missing */
     return code;
 }
 
