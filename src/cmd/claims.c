@@ -48,6 +48,7 @@ static int claim_start(const struct bl_claiming *c, int64_t piece, pid_t *pid, s
     pid_t parent = getpid();
     *pid = fork();
     if (*pid == 0) {
+        (void)setpgid(0, 0); /* Ctrl-C comes to this command alone, which passes it on once */
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() == parent)
             execv("/proc/self/exe", argv);
@@ -61,7 +62,8 @@ static int claim_start(const struct bl_claiming *c, int64_t piece, pid_t *pid, s
 static int claim_wait(struct bl_cmd *cmd, struct bl_claims *claims, int64_t piece, pid_t pid)
 {
     int how = 0, told = 0;
-    for (int64_t waited = 0; waitpid(pid, &how, WNOHANG) == 0; waited += WAIT_MICROSECONDS) {
+    pid_t ended = 0;
+    for (int64_t waited = 0; (ended = waitpid(pid, &how, WNOHANG)) == 0; waited += WAIT_MICROSECONDS) {
         bool lost = bl_claims_is_lost(claims, piece);
         int number = bl_cancelled(&cmd->cancel) ? cmd->cancel.requested : 0;
         if (!told && (lost || number)) {
@@ -73,6 +75,8 @@ static int claim_wait(struct bl_cmd *cmd, struct bl_claims *claims, int64_t piec
         }
         usleep(WAIT_MICROSECONDS);
     }
+    if (ended < 0)
+        return BL_EXIT_FAILED;
     return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 }
 
@@ -155,6 +159,7 @@ int bl_cmd_run_claimed(struct bl_cmd *cmd, const struct bl_claiming *c, bool *pa
     struct bl_buffer prefix = {0};
     char a[BL_PLURAL_SIZE];
     size_t size = strlen(c->url);
+    (void)signal(SIGCHLD, SIG_DFL); /* a parent that ignores it would hide how processes end */
     while (size && c->url[size - 1] == '/')
         size--;
     struct bl_claiming own = *c;

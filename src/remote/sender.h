@@ -12,7 +12,7 @@
 
 struct bl_sender;
 
-/* What is to be sent. */
+/* A file that the sender uploads, and its record. */
 struct bl_sending {
     const char *path, *url;               /* a local file; it is removed when it and its record are written */
     const char *record_path, *record_url; /* a small file, which stays; or NULL */

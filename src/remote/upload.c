@@ -171,7 +171,7 @@ static int guard_take(struct bl_remote *remote, const char *url, const struct bl
 
 /* --- one request -------------------------------------------------------------------------------------------------- */
 
-/* How an object is written; as of a fetch. */
+/* The manner of a write: PUT_DEFINITE and PUT_LAST set is_definite and is_last of its fetch. */
 enum put_manner { PUT_PLAIN, PUT_DEFINITE, PUT_LAST };
 
 /* Writes an object from memory. */

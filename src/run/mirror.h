@@ -25,7 +25,7 @@
 
 struct bl_mirror;
 
-/* What a command does with the dataset, which decides what it needs of it. */
+/* The use that a command makes of the dataset. It decides which objects the mirror copies to the scratch. */
 enum bl_mirror_use {
     BL_MIRROR_SCAN,   /* makes a part of a scan; may begin a dataset */
     BL_MIRROR_PACK,   /* makes shards; may begin a dataset */

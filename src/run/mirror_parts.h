@@ -1,5 +1,5 @@
-/* What the two files of the mirror share: one brings objects into the scratch (mirror_read.c), one writes them
- * (mirror_write.c). */
+/* The struct and the functions that both files of the mirror use: mirror_read.c copies objects into the scratch, and
+ * mirror_write.c writes them. */
 #ifndef BL_MIRROR_PARTS_H
 #define BL_MIRROR_PARTS_H
 

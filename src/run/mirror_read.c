@@ -32,7 +32,7 @@
 #define FETCHERS 16          /* requests for state at the same time */
 #define SCRATCHES_MAX 1000   /* processes of a machine that write the same dataset */
 #define DESCRIPTORS 16       /* of the walk that empties a scratch */
-#define SHARDS_MAX 100000000 /* what names have more is of no run */
+#define SHARDS_MAX 100000000 /* no run has a shard of a larger number */
 #define SHARDS "shards/"     /* begins the names of shards */
 #define LOOKED_AT 65536      /* bytes of the files whose contents show the state */
 
