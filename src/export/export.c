@@ -247,14 +247,6 @@ static int parts_produce(void *context, void **job, struct bl_error *e)
 }
 
 /* Pipeline stage: a part is complete when its worker has done it, so there is nothing left to do in order. */
-static int parts_consume(void *context, void *job, struct bl_error *e)
-{
-    (void)context;
-    (void)e;
-    free(job);
-    return BL_OK;
-}
-
 static void parts_discard(void *context, void *job)
 {
     (void)context;
@@ -276,7 +268,6 @@ int bl_export_parts_run(const struct bl_export_parts *parts, struct bl_error *e)
                                             .open = exporter_open,
                                             .close = exporter_close,
                                             .work = parts_work,
-                                            .consume = parts_consume,
                                             .discard = parts_discard,
                                             .tick = parts_tick};
     struct going going = {.parts = parts, .next = parts->begin};

@@ -265,6 +265,20 @@ static bool pipeline_wait_oldest(struct pipeline *p, int *code, struct bl_error 
     return done;
 }
 
+static void pipeline_discard(const struct bl_stages *s, void *context, void *job)
+{
+    if (s->discard)
+        s->discard(context, job);
+}
+
+static int pipeline_consume(const struct bl_stages *s, void *context, void *job, struct bl_error *e)
+{
+    if (s->consume)
+        return s->consume(context, job, e);
+    pipeline_discard(s, context, job);
+    return BL_OK;
+}
+
 /* Removes the oldest entry, which is done, from the ring and consumes its job, or discards it and returns its error.
  * The waiting time for this job is in work_times->held while consume runs, so that consume can blame a file for it. */
 static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
@@ -281,10 +295,10 @@ static int pipeline_consume_oldest(struct pipeline *p, struct bl_error *e)
         p->stages->work_times->held = p->times.held;
     p->times.held = 0;
     if (code) {
-        p->stages->discard(p->context, job);
+        pipeline_discard(p->stages, p->context, job);
         return code;
     }
-    return p->stages->consume(p->context, job, e);
+    return pipeline_consume(p->stages, p->context, job, e);
 }
 
 /* Runs the caller's thread until all jobs are consumed. It produces before it consumes, so that the ring stays full.
@@ -359,7 +373,7 @@ out:
         for (int i = 0; i < threads; i++)
             pthread_join(thread[i], NULL);
         for (; p->consumed < p->produced; p->consumed++)
-            p->stages->discard(p->context, p->ring[p->consumed % p->slots].job);
+            pipeline_discard(p->stages, p->context, p->ring[p->consumed % p->slots].job);
     }
     pipeline_report_times(p, pipeline_now(p) - begun);
     free(thread);
@@ -386,9 +400,9 @@ static int pipeline_run_job(struct pipeline *p, void *worker, bool *left, struct
         code = s->write(p->context, job, e);
     double written = pipeline_now(p);
     if (code)
-        s->discard(p->context, job);
+        pipeline_discard(s, p->context, job);
     else
-        code = s->consume(p->context, job, e);
+        code = pipeline_consume(s, p->context, job, e);
     p->times.worked += worked - made;
     p->times.lost[BL_WAIT_WRITE] += written - worked;
     p->times.lost[BL_WAIT_ORDER] += made - begun + pipeline_now(p) - written;
@@ -475,17 +489,6 @@ static int background_work(void *context, void *worker, void *job, struct bl_err
     return r->background->work(r->background->context, e);
 }
 
-static int background_consume(void *context, void *job, struct bl_error *e)
-{
-    (void)context, (void)job, (void)e;
-    return BL_OK;
-}
-
-static void background_discard(void *context, void *job)
-{
-    (void)context, (void)job;
-}
-
 static void background_tick(void *context)
 {
     const struct running *r = context;
@@ -494,11 +497,8 @@ static void background_tick(void *context)
 
 int bl_background_run(const struct bl_background *background, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = background_produce,
-                                            .work = background_work,
-                                            .consume = background_consume,
-                                            .discard = background_discard,
-                                            .tick = background_tick};
+    static const struct bl_stages stages = {
+        .produce = background_produce, .work = background_work, .tick = background_tick};
     struct running running = {.background = background};
     /* Two workers: with one, the caller's thread would run the work and could not tick. */
     return bl_pipeline_run(&stages, &running, 2, 2, background->cancel, e);

@@ -31,9 +31,10 @@ struct bl_stages {
     /* Follows work, on another thread, in parallel with other jobs; may be NULL. Errors as in work. */
     int (*write)(void *context, void *job, struct bl_error *e);
     int writers; /* the most threads that run write; 0: as many as workers */
-    /* Takes a result, in order, and owns the job from then on. Runs on the caller's thread. */
+    /* Takes a result, in order, and owns the job from then on. Runs on the caller's thread. NULL: a job that is done
+     * has no result, and is discarded. */
     int (*consume)(void *context, void *job, struct bl_error *e);
-    /* Frees a job that will not be consumed. Runs on the caller's thread. */
+    /* Frees a job that will not be consumed. Runs on the caller's thread. NULL: jobs need not be freed. */
     void (*discard)(void *context, void *job);
     /* Called several times a second while waiting, and after every job; may be NULL. */
     void (*tick)(void *context);

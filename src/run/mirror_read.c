@@ -367,20 +367,6 @@ static int fetch_work(void *context, void *worker, void *job, struct bl_error *e
     return mirror_fetch(m, object, &same, e);
 }
 
-static int fetch_consume(void *context, void *job, struct bl_error *e)
-{
-    (void)context;
-    (void)job;
-    (void)e;
-    return BL_OK;
-}
-
-static void fetch_discard(void *context, void *job)
-{
-    (void)context;
-    (void)job;
-}
-
 /* Removes files of the dataset from a scratch whose dataset is not finished: a run was killed before it sent them. */
 static int scratch_remove_finished(const struct bl_mirror *m, struct bl_error *e)
 {
@@ -436,8 +422,7 @@ static int scratch_reconcile(struct bl_mirror *m, struct bl_error *e)
 /* Brings the scratch up to what the store has. */
 static int mirror_update(struct bl_mirror *m, struct bl_error *e)
 {
-    static const struct bl_stages stages = {
-        .produce = fetch_produce, .work = fetch_work, .consume = fetch_consume, .discard = fetch_discard};
+    static const struct bl_stages stages = {.produce = fetch_produce, .work = fetch_work};
     struct fetching fetching = {.m = m};
     BL_TRY(scratch_reconcile(m, e));
     BL_TRY(bl_pipeline_run(&stages, &fetching, FETCHERS, 2 * FETCHERS, m->cancel, e));

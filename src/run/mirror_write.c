@@ -254,25 +254,10 @@ static int removing_work(void *context, void *worker, void *job, struct bl_error
     return bl_remote_delete(((struct removing *)context)->m->remote, job, e);
 }
 
-static int removing_consume(void *context, void *job, struct bl_error *e)
-{
-    (void)context;
-    (void)job;
-    (void)e;
-    return BL_OK;
-}
-
-static void removing_discard(void *context, void *job)
-{
-    (void)context;
-    (void)job;
-}
-
 /* Removes the objects below a URL, but for the configuration. */
 static int mirror_remove_below(struct bl_mirror *m, const char *url, struct bl_error *e)
 {
-    static const struct bl_stages stages = {
-        .produce = removing_produce, .work = removing_work, .consume = removing_consume, .discard = removing_discard};
+    static const struct bl_stages stages = {.produce = removing_produce, .work = removing_work};
     struct removing r = {.m = m};
     int code = bl_remote_list_any(m->remote, url, removing_note, &r, e);
     if (!code)

@@ -163,20 +163,12 @@ static void compare_discard(void *context, void *job)
     free(job);
 }
 
-/* A job has no result besides its error. */
-static int compare_consume(void *context, void *job, struct bl_error *e)
-{
-    (void)e;
-    compare_discard(context, job);
-    return BL_OK;
-}
-
 /* Compares all inputs with their table. compare->files: NULL compares no names, and checks the files of usable rows
  * only. BL_EDATA: an input has changed. */
 int bl_compare_run(const struct bl_compare *compare, struct bl_error *e)
 {
     static const struct bl_stages stages = {
-        .produce = compare_produce, .work = compare_work, .consume = compare_consume, .discard = compare_discard};
+        .produce = compare_produce, .work = compare_work, .discard = compare_discard};
     struct comparing c = {.compare = compare};
     BL_TRY(compare->files ? names_compare(compare, e) : BL_OK);
     return bl_pipeline_run(&stages, &c, compare->workers, 4 * compare->workers, compare->cancel, e);

@@ -220,18 +220,11 @@ static int reading_consume(void *context, void *job, struct bl_error *e)
     return BL_OK;
 }
 
-/* The pipeline does not own the jobs. */
-static void reading_discard(void *context, void *job)
-{
-    (void)context;
-    (void)job; /* bl_samples_expand frees it */
-}
-
-/* Reads the headers of all tars among the files. */
+/* Reads the headers of all tars among the files. The jobs stay those of bl_samples_expand, which frees them. */
 static int samples_read(struct sampling *s, struct bl_error *e)
 {
     static const struct bl_stages stages = {
-        .produce = reading_produce, .work = reading_work, .consume = reading_consume, .discard = reading_discard};
+        .produce = reading_produce, .work = reading_work, .consume = reading_consume};
     for (size_t i = 0; i < s->files; i++)
         s->tars += s->file[i].tar;
     if (!s->tars)

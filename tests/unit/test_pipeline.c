@@ -11,7 +11,7 @@
 struct trial {
     int fail_produce, fail_work, fail_write, fail_consume; /* the job at which that stage fails, or -1 */
     int fail_open;                                         /* workers cannot open */
-    bool writes;                                           /* there is such a stage */
+    bool writes, consumes;                                 /* there are such stages */
     int writers;                                           /* threads for it, at most; 0: as many as workers */
     int stop_after;                                        /* consume raises cancel as a signal does, or -1 */
     struct bl_cancel cancel;
@@ -107,8 +107,13 @@ static int consume(void *context, void *job_, struct bl_error *e)
 
 static struct trial trial_of(void)
 {
-    return (struct trial){
-        .fail_produce = -1, .fail_work = -1, .fail_write = -1, .fail_consume = -1, .writes = true, .stop_after = -1};
+    return (struct trial){.fail_produce = -1,
+                          .fail_work = -1,
+                          .fail_write = -1,
+                          .fail_consume = -1,
+                          .writes = true,
+                          .consumes = true,
+                          .stop_after = -1};
 }
 
 /* Whatever happens, nothing is left alive, every worker that opened is closed, and no more jobs lived than slots. */
@@ -120,7 +125,7 @@ static int run(struct trial *t, int workers, int slots, struct bl_error *e)
                                      .work = work,
                                      .write = t->writes ? write_job : NULL,
                                      .writers = t->writers,
-                                     .consume = consume,
+                                     .consume = t->consumes ? consume : NULL,
                                      .discard = discard};
     int code = bl_pipeline_run(&stages, t, workers, slots, &t->cancel, e);
     ck_assert_int_eq(atomic_load(&t->alive), 0);
@@ -151,6 +156,16 @@ UNIT_TEST(results_come_in_order)
         ck_assert_int_eq(run(&t, worker_counts[i % 4], 2 * worker_counts[i % 4], &e), BL_OK);
         ck_assert_int_eq(t.consumed, JOBS);
         ck_assert_int_eq(atomic_load(&t.cancel.requested), 0);
+    }
+}
+
+UNIT_TEST(jobs_without_results_are_freed)
+{
+    for (size_t i = 0; i < 4; i++) {
+        struct trial t = trial_of();
+        t.consumes = false;
+        ck_assert_int_eq(run(&t, worker_counts[i], 2 * worker_counts[i], &e), BL_OK);
+        ck_assert_int_eq(t.next, JOBS);
     }
 }
 
@@ -225,17 +240,6 @@ static int work_long(void *context, void *worker, void *job, struct bl_error *e)
     return BL_OK;
 }
 
-static int consume_nothing(void *context, void *job, struct bl_error *e)
-{
-    (void)context, (void)job, (void)e;
-    return BL_OK;
-}
-
-static void discard_nothing(void *context, void *job)
-{
-    (void)context, (void)job;
-}
-
 static int ticks;
 
 static void count_tick(void *context)
@@ -246,11 +250,7 @@ static void count_tick(void *context)
 
 UNIT_TEST(a_clock_that_is_set_back_is_not_waited_for)
 {
-    static const struct bl_stages stages = {.produce = produce_two,
-                                            .work = work_long,
-                                            .consume = consume_nothing,
-                                            .discard = discard_nothing,
-                                            .tick = count_tick};
+    static const struct bl_stages stages = {.produce = produce_two, .work = work_long, .tick = count_tick};
     struct bl_cancel cancel = {0};
     int left = 2;
     atomic_store(&is_ahead, true);
@@ -321,7 +321,6 @@ static void time_jobs(struct timed *t, int workers)
                                      .write = timed_write,
                                      .writers = 1,
                                      .consume = timed_consume,
-                                     .discard = discard_nothing,
                                      .work_times = &t->times};
     struct bl_cancel cancel = {0};
     struct bl_error e = {0};
