@@ -328,7 +328,7 @@ UNIT_TEST(merging_is_what_it_is_defined_to_be)
         ck_assert_msg(bl_bpe_from_ranks(&bpe, &v, &e) == BL_OK, "%s", e.text);
         bool ordered = bpe.ordered;
         in_order += ordered;
-        for (int i = 0; i < 2000; i++) {
+        for (int i = 0; i < unit_times(2000); i++) {
             uint8_t word[60];
             int32_t expected[60];
             size_t size = 1 + (size_t)random() % sizeof word;
