@@ -50,12 +50,6 @@ struct bl_inputs {
  * them only in the YAML file, and --help does not show them. */
 int bl_inputs_add_options(struct bl_inputs *inputs, struct bl_cmd *cmd, bool hidden);
 
-/* Prints how many requests there were, and their bytes, if URLs were read. */
-static inline void bl_inputs_print_remote(const struct bl_inputs *inputs)
-{
-    bl_cmd_remote_print(&inputs->remote);
-}
-
 /* Call after the command line is parsed: reads the YAML file if one is given, sets the sources, and checks the options
  * of the kinds. The sources are the operands, if there are any, and those of the file otherwise; a single operand that
  * ends in .yaml or .yml is the file. A command whose operands are not sources passes none. BL_EUSAGE. */

@@ -249,7 +249,7 @@ static void pack_print_table(struct pack *p, const struct bl_packing_result *r, 
     if (r->unused)
         bl_cmd_print("%s", r->unused);
     bl_inputs_print_ignored(&p->inputs);
-    bl_inputs_print_remote(&p->inputs);
+    bl_cmd_remote_print(&p->inputs.remote);
 }
 
 /* Prints the summary of a dataset that is complete. Where steps have a rate, it has hours and the speed against real
@@ -283,6 +283,7 @@ static void pack_print_task(const struct pack *p, const struct bl_packing_result
         bl_cmd_print("task %" PRId64 "/%" PRId64 ": shards %" PRId64 " to %" PRId64 " of %s are done; %s %s/s",
                      task->index, task->count, r->shard_begin, r->shard_end - 1, bl_text_count(a, shards),
                      bl_text_count(c, (int64_t)r->rate), steps);
+    bl_cmd_remote_print(&p->inputs.remote);
 }
 
 /* Prints the result of a run, and the command that comes next. */

@@ -143,7 +143,7 @@ static void scan_print_summary(struct bl_scan_cmd *scan)
     if (scan->unused.size)
         bl_cmd_print("%s", scan->unused.data);
     bl_inputs_print_ignored(&scan->inputs);
-    bl_inputs_print_remote(&scan->inputs);
+    bl_cmd_remote_print(&scan->inputs.remote);
     bl_end_report_print_times(&scan->times);
     if (scan->output && strcmp(scan->output, "-") != 0)
         bl_end_report_print_next("plan -T N", scan->output, "");
@@ -336,6 +336,7 @@ static int scan_make_part(struct bl_cmd *cmd, struct bl_scan_cmd *scan, struct b
     scan->left_out.by[BL_LEFT_OUT_EXCLUDE] = scan->found.excluded;
     snprintf(what, sizeof what, "task %" PRId64 "/%" PRId64, scan->task.index, scan->task.count);
     scan_cmd_print_found(scan, what);
+    bl_cmd_remote_print(&scan->inputs.remote);
     if (found)
         return BL_OK;
     bl_inputs_print_ignored(&scan->inputs);

@@ -19,6 +19,7 @@ struct bl_kind_env {
     struct bl_cancel *cancel;           /* every loop that can last tests it and returns BL_ECANCEL */
     enum bl_simd simd;                  /* the level that was applied */
     const char *spool;                  /* directory for what counting stores for reading; NULL: nothing will be read */
+    const char *spool_url;              /* where further files of it are: kind/text/spool.h; NULL: nowhere */
     int64_t decoder_memory;             /* bytes that decoding one input may take; 0: no limit */
     bool shared;                        /* other machines read and write the spool, too */
     struct bl_isolation *isolation;     /* for kinds that decode in separate processes; NULL: none do */

@@ -79,6 +79,13 @@ int bl_mirror_send_shard(struct bl_mirror *mirror, const struct bl_format *forma
 /* Has the files of the spool sent in the same way, which other tasks read. They are removed then. */
 int bl_mirror_send_spool(struct bl_mirror *mirror, struct bl_error *e);
 
+/* Returns the URL of the spool that the store had when the mirror was opened, or NULL. The scratch has its files of
+ * rows alone. */
+const char *bl_mirror_spool_url(const struct bl_mirror *mirror);
+
+/* Copies the spool's files of steps to the scratch, for readers that take pieces from all of them at random. */
+int bl_mirror_fetch_spool(struct bl_mirror *mirror, struct bl_error *e);
+
 /* Waits until all of them are sent. */
 int bl_mirror_flush(struct bl_mirror *mirror, struct bl_error *e);
 

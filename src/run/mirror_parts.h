@@ -17,7 +17,8 @@ struct bl_mirror_object {
 
 struct bl_mirror {
     char *url, *dir;
-    int lock; /* descriptor of dir, which is locked; or -1 */
+    char *spool_url; /* NULL: the store has no spool */
+    int lock;        /* descriptor of dir, which is locked; or -1 */
     enum bl_mirror_use use;
     int64_t task;
     bool has_lock_dir; /* the store need not compare conditions */

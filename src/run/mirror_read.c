@@ -34,7 +34,9 @@
 #define DESCRIPTORS 16       /* of the walk that empties a scratch */
 #define SHARDS_MAX 100000000 /* no run has a shard of a larger number */
 #define SHARDS "shards/"     /* begins the names of shards */
-#define LOOKED_AT 65536      /* bytes of the files whose contents show the state */
+#define SPOOL BL_WORK_FOLDER "/spool"
+#define ROWS ".rows"    /* ends the names of files of the spool that say what is in the others */
+#define LOOKED_AT 65536 /* bytes of the files whose contents show the state */
 
 bool bl_mirror_is_needed(const char *output)
 {
@@ -49,6 +51,11 @@ const char *bl_mirror_dir(const struct bl_mirror *m)
 const char *bl_mirror_url(const struct bl_mirror *m)
 {
     return m->url;
+}
+
+const char *bl_mirror_spool_url(const struct bl_mirror *m)
+{
+    return m->spool_url;
 }
 
 char *bl_mirror_name_url(const struct bl_mirror *m, const char *text)
@@ -317,8 +324,8 @@ static bool mirror_needs_state(const struct bl_mirror *m, const char *name)
 {
     int64_t part;
     bool makes = m->use == BL_MIRROR_SCAN || m->use == BL_MIRROR_PACK;
-    if (strncmp(name, "spool/", 6) == 0) /* the table comes after the spool, and tasks that pack read it */
-        return m->use == BL_MIRROR_PACK && m->task >= 0 && bl_folders_is_work_file(name + 6);
+    if (strncmp(name, "spool/", 6) == 0)
+        return m->use == BL_MIRROR_PACK && bl_folders_is_work_file(name + 6) && strstr(name, ROWS);
     if (strchr(name, '/') || strstr(name, ".part-") || !bl_folders_is_work_file(name) || strncmp(name, "lock", 4) == 0)
         return false;
     if (strncmp(name, "task-", 5) == 0 || strncmp(name, "scan-task-", 10) == 0) /* heartbeats */
@@ -341,8 +348,18 @@ static bool mirror_needs(const struct bl_mirror *m, const struct bl_mirror_objec
     return strncmp(o->name, folder, strlen(folder)) == 0 && mirror_needs_state(m, o->name + strlen(folder));
 }
 
+/* Returns whether the object is a file of the spool's steps. */
+static bool object_has_steps(const struct bl_mirror *m, const struct bl_mirror_object *o)
+{
+    size_t size = strlen(SPOOL "/");
+    (void)m;
+    return strncmp(o->name, SPOOL "/", size) == 0 && bl_folders_is_work_file(o->name + size) &&
+           !strstr(o->name + size, ROWS);
+}
+
 struct fetching {
     const struct bl_mirror *m;
+    bool (*needs)(const struct bl_mirror *m, const struct bl_mirror_object *o);
     size_t next;
 };
 
@@ -350,7 +367,7 @@ static int fetch_produce(void *context, void **job, struct bl_error *e)
 {
     struct fetching *f = context;
     (void)e;
-    while (f->next < f->m->objects && !mirror_needs(f->m, &f->m->object[f->next]))
+    while (f->next < f->m->objects && !f->needs(f->m, &f->m->object[f->next]))
         f->next++;
     *job = f->next < f->m->objects ? &f->m->object[f->next++] : NULL;
     return BL_OK;
@@ -419,14 +436,39 @@ static int scratch_reconcile(struct bl_mirror *m, struct bl_error *e)
     return same ? scratch_remove_finished(m, e) : scratch_empty(m, e);
 }
 
+/* Copies the objects that needs chooses to the scratch. */
+static int mirror_fetch_all(const struct bl_mirror *m,
+                            bool (*needs)(const struct bl_mirror *, const struct bl_mirror_object *),
+                            struct bl_error *e)
+{
+    static const struct bl_stages stages = {.produce = fetch_produce, .work = fetch_work};
+    struct fetching fetching = {.m = m, .needs = needs};
+    return bl_pipeline_run(&stages, &fetching, FETCHERS, 2 * FETCHERS, m->cancel, e);
+}
+
+/* Sets the URL of the spool, if the store has one. */
+static int mirror_find_spool(struct bl_mirror *m, struct bl_error *e)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->objects && !m->finished; i++)
+        any |= object_has_steps(m, &m->object[i]);
+    free(m->spool_url);
+    m->spool_url = any ? bl_path_join(m->url, SPOOL) : NULL;
+    return any && !m->spool_url ? bl_error_memory(e) : BL_OK;
+}
+
 /* Brings the scratch up to what the store has. */
 static int mirror_update(struct bl_mirror *m, struct bl_error *e)
 {
-    static const struct bl_stages stages = {.produce = fetch_produce, .work = fetch_work};
-    struct fetching fetching = {.m = m};
     BL_TRY(scratch_reconcile(m, e));
-    BL_TRY(bl_pipeline_run(&stages, &fetching, FETCHERS, 2 * FETCHERS, m->cancel, e));
+    BL_TRY(mirror_find_spool(m, e));
+    BL_TRY(mirror_fetch_all(m, mirror_needs, e));
     return m->finished ? BL_OK : mirror_note_shards(m, e);
+}
+
+int bl_mirror_fetch_spool(struct bl_mirror *m, struct bl_error *e)
+{
+    return mirror_fetch_all(m, object_has_steps, e);
 }
 
 /* --- open and close ----------------------------------------------------------------------------------------------- */
@@ -518,6 +560,7 @@ void bl_mirror_close(struct bl_mirror *m, bool done)
     free(m->object);
     free(m->sent);
     free(m->dir);
+    free(m->spool_url);
     free(m->url);
     free(m);
 }

@@ -25,6 +25,7 @@
 #include "plan/capacity.h"
 #include "plan/cost.h"
 #include "run/bucketing.h"
+#include "run/mirror.h"
 #include "run/shards.h"
 #include "scan/extend.h"
 #include "store/block.h"
@@ -133,8 +134,16 @@ static void write_on_bucketing_progress(void *sink, int64_t rows)
     bl_packing_progress_tick(p);
 }
 
+/* Returns whether the steps of texts are in the store alone. */
+static bool write_reads_store(const struct bl_packing *p)
+{
+    const struct bl_input_set *inputs = p->request.inputs;
+    return p->env.spool_url && bl_kind_spools_steps(inputs->kind, inputs->kind_config);
+}
+
 /* Decides whether sequences are first put into buckets (run/bucketing.h), and says so: a spool that is larger than the
- * remaining memory would be read at random, and so would compressed sources of a view. */
+ * remaining memory would be read at random, and so would compressed sources of a view. Of a spool in the store, the
+ * disk then holds what is packed here, and no more. */
 static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
 {
     char a[32], b[32];
@@ -149,6 +158,12 @@ static bool write_uses_buckets(struct bl_packing *p, const struct bl_pack *pack)
     }
     const struct bl_input_set *inputs = p->request.inputs;
     int64_t bytes = inputs->kind->spool ? bl_bucketing_bytes(pack) : 0;
+    if (write_reads_store(p)) {
+        bl_packing_message(p, false,
+                           "the tokens in the store, %s for the shards that are made here, are first bucketed by shard",
+                           bl_text_size(a, bytes));
+        return true;
+    }
     if (bytes <= p->pack.share.rest)
         return false;
     bl_packing_message(p, false, "the %s has %s, more than the remaining memory, %s: it is first bucketed by shard",
@@ -175,6 +190,9 @@ static int write_shards(struct bl_packing *p, struct bl_error *e)
             bl_bucketing_make(&pack->bucketing, pack, dir, p->pack.share.rest, write_on_bucketing_progress, p, e);
         bl_packing_progress_end(p);
         BL_TRY(code);
+    } else if (write_reads_store(p)) {
+        BL_TRY(bl_mirror_fetch_spool(p->request.mirror, e));
+        p->env.spool_url = NULL;
     }
     bl_pack_block_range(pack, &begin, &end);
     bl_packing_progress_begin(p, "pack", "blocks", bl_kind_steps(pack->kind, pack->config), end - begin);

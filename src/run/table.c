@@ -8,12 +8,14 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/instream.h"
 #include "base/io.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "run/packing.h"
 #include "run/machine.h"
+#include "run/mirror.h"
 #include "scan/attributes.h"
 #include "scan/compare.h"
 #include "scan/extend.h"
@@ -518,6 +520,20 @@ static int table_plan_only(struct bl_packing *p, struct bl_error *e)
     return code || !bl_packing_is_all_held(p) ? code : bl_packing_end_held(p, e);
 }
 
+/* Has the steps of texts read from the spool in the store, if there is one. Its files are listed here, so that no
+ * request asks for each. */
+static int table_find_spool(struct bl_packing *p, struct bl_error *e)
+{
+    struct bl_input_folder folder;
+    p->env.spool_url = bl_mirror_spool_url(p->request.mirror);
+    if (!p->env.spool_url)
+        return BL_OK;
+    if (bl_input_folder_open(&folder, p->env.spool_url) != 0)
+        return bl_opener_fail("cannot list", p->env.spool_url, BL_EFAIL, e);
+    bl_input_folder_close(&folder);
+    return BL_OK;
+}
+
 int bl_packing_table(struct bl_packing *p, struct bl_error *e)
 {
     struct bl_input_set *inputs = p->request.inputs;
@@ -526,6 +542,8 @@ int bl_packing_table(struct bl_packing *p, struct bl_error *e)
         return table_plan_only(p, e);
     if (!p->request.dry_run) /* which needs the tokens of a few inputs only: see forecast.c */
         p->env.spool = p->request.spool ? p->request.spool : p->state.spool;
+    if (p->env.spool && p->request.mirror && !p->request.spool)
+        BL_TRY(table_find_spool(p, e));
     p->env.shared = p->request.task.set;
     BL_TRY(p->env.spool && p->request.spool ? bl_fs_mkdirs(p->request.spool, e) : BL_OK);
     BL_TRY(table_get(p, &scanned, e));

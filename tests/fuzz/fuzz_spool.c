@@ -52,7 +52,8 @@ static void read_all(const struct bl_spool_index *index, int64_t size)
     static struct bl_spool_window window;
     static uint8_t out[1 << 16];
     struct bl_error e = {0};
-    int fd = bl_spool_open(folder, KEY, &e);
+    bool is_copy;
+    int fd = bl_spool_open(folder, NULL, KEY, &is_copy, &e);
     window.size = 0;
     for (size_t i = 0; fd >= 0 && i < index->documents; i++) {
         struct bl_spool_location place;
@@ -79,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     put_chunk(data, size);
-    if (bl_spool_find(folder, KEY, INPUTS, (struct bl_spool_stamp){5, 0}, &found, &changed, &e) && !e.text[0])
+    if (bl_spool_find(folder, NULL, KEY, INPUTS, (struct bl_spool_stamp){5, 0}, &found, &changed, &e) && !e.text[0])
         abort();
     if (bl_spool_index_add(&index, folder, &chunk, &e) == BL_OK)
         read_all(&index, (int64_t)size);

@@ -266,16 +266,16 @@ static void spool_stretch(uint64_t key, const char *path, int64_t first, struct 
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, steps, (size_t)row.length * 4, &e), BL_OK);
     }
     bool found, changed = true;
-    ck_assert_int_eq(bl_spool_find(".", key, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, key, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert(!found && !changed);
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_find(".", key, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, key, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert(found && !changed);
-    ck_assert_int_eq(bl_spool_find(".", key, 1, (struct bl_spool_stamp){6, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, key, 1, (struct bl_spool_stamp){6, 0}, &found, &changed, &e), BL_OK);
     ck_assert(!found && changed);
-    ck_assert_int_eq(bl_spool_find(".", key, 1, (struct bl_spool_stamp){6, 51}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, key, 1, (struct bl_spool_stamp){6, 51}, &found, &changed, &e), BL_OK);
     ck_assert(!found && changed);
-    ck_assert_int_eq(bl_spool_find(".", key, 1, (struct bl_spool_stamp){6, 50}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, key, 1, (struct bl_spool_stamp){6, 50}, &found, &changed, &e), BL_OK);
     ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_index_add(places, ".", &stretch, &e), BL_OK);
 }
@@ -290,15 +290,15 @@ UNIT_TEST(a_shared_stretch_is_not_read_to_be_found)
         ck_assert_int_eq(bl_spool_create(&writer, ".", 9, (struct bl_spool_stamp){5, 50}, shared, &e), BL_OK);
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, "1234", 4, &e), BL_OK);
         ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-        ck_assert_int_eq(bl_spool_find(".", 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_find(".", NULL, 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
         ck_assert_int_eq(found, 1);
         int fd = open("0000000000000009.steps", O_WRONLY | O_CLOEXEC);
         ck_assert(fd >= 0 && bl_io_pwrite(fd, "x", 1, 2, "steps", &e) == BL_OK && close(fd) == 0);
-        ck_assert_int_eq(bl_spool_find(".", 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+        ck_assert_int_eq(bl_spool_find(".", NULL, 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
         ck_assert_int_eq(found, shared);
     }
     ck_assert_int_eq(truncate("0000000000000009.steps", 3), 0);
-    ck_assert_int_eq(bl_spool_find(".", 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, 9, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert_int_eq(found, 0);
 }
 
@@ -312,15 +312,15 @@ UNIT_TEST(files_of_the_spool_are_shared)
     struct bl_spool_files *files = places.files_open;
     ck_assert_uint_eq(files->count, 3);
     atomic_store(&files->left, 2);
-    int first = bl_spool_files_get(files, 0, ".", 11, &held, &e);
+    int first = bl_spool_files_get(files, 0, ".", NULL, 11, &held, &e);
     ck_assert(first >= 0 && held);
-    ck_assert_int_eq(bl_spool_files_get(files, 0, ".", 11, &held, &e), first);
+    ck_assert_int_eq(bl_spool_files_get(files, 0, ".", NULL, 11, &held, &e), first);
     ck_assert(held);
-    ck_assert_int_eq(bl_spool_files_get(files, 2, ".", 14, &held, &e), BL_EFAIL); /* there is none */
+    ck_assert_int_eq(bl_spool_files_get(files, 2, ".", NULL, 14, &held, &e), BL_EFAIL); /* there is none */
     bl_error_clear(&e);
-    ck_assert_int_ge(bl_spool_files_get(files, 2, ".", 13, &held, &e), 0);
+    ck_assert_int_ge(bl_spool_files_get(files, 2, ".", NULL, 13, &held, &e), 0);
     ck_assert(held);
-    int own = bl_spool_files_get(files, 1, ".", 12, &held, &e);
+    int own = bl_spool_files_get(files, 1, ".", NULL, 12, &held, &e);
     ck_assert(own >= 0 && !held);
     ck_assert_int_eq(close(own), 0);
     bl_spool_files_close(files);
@@ -392,7 +392,7 @@ UNIT_TEST(a_sum_of_lengths_that_overflows_is_damage)
         ck_assert_int_eq(bl_spool_put(writer, 0, &row, NULL, 0, &e), BL_OK);
     }
     ck_assert_int_eq(bl_spool_publish(writer, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_find(".", 3, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, 3, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert(!found);
     ck_assert_int_eq(bl_spool_index_add(&places, ".", &stretch, &e), BL_EFAIL);
     ck_assert_ptr_nonnull(strstr(e.text, "is damaged"));
@@ -421,10 +421,10 @@ UNIT_TEST(a_stretch_is_kept_by_several_at_once)
     ck_assert_int_eq(bl_spool_put(b, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_put(a, 0, &row, steps, sizeof steps, &e), BL_OK);
     ck_assert_int_eq(bl_spool_publish(b, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_find(".", 7, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, 7, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_publish(a, &e), BL_OK);
-    ck_assert_int_eq(bl_spool_find(".", 7, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
+    ck_assert_int_eq(bl_spool_find(".", NULL, 7, 1, (struct bl_spool_stamp){5, 0}, &found, &changed, &e), BL_OK);
     ck_assert(found && !changed);
     ck_assert_int_eq(bl_spool_remove(".", 7, &e), BL_OK);
     ck_assert_int_eq(bl_spool_sweep(".", keys, 1, &e), BL_OK);

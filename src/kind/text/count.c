@@ -448,12 +448,13 @@ int bl_text_count_chunk(const void *config, const struct bl_kind_env *env, struc
     BL_TRY(chunk_key(config, chunk, &chunk->receipt, e));
     /* Standard input differs in each run. The spool holds the same input only if the table has its rows already. */
     if (chunk->again || strcmp(chunk->input[0].path, "-") != 0)
-        BL_TRY(bl_spool_find(env->spool, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
+        BL_TRY(bl_spool_find(env->spool, env->spool_url, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
     /* Contents are hashed only if times do not decide, as this reads all files. */
     if (!found) {
         BL_TRY(chunk_contents(config, chunk, &stamp.contents, e));
         if (changed && chunk->again)
-            BL_TRY(bl_spool_find(env->spool, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
+            BL_TRY(
+                bl_spool_find(env->spool, env->spool_url, chunk->receipt, chunk->inputs, stamp, &found, &changed, e));
     }
     if (changed && chunk->again) {
         char others[40] = "";

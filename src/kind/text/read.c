@@ -27,16 +27,21 @@
 
 /* Two threads may open the same file at the same time. The compare-and-exchange lets one of them put its descriptor
  * into the table; the other one closes its own and takes that from the table. */
-int bl_spool_files_get(struct bl_spool_files *f, size_t i, const char *dir, uint64_t key, bool *held,
+int bl_spool_files_get(struct bl_spool_files *f, size_t i, const char *dir, const char *url, uint64_t key, bool *held,
                        struct bl_error *e)
 {
     int none = -1, fd = atomic_load(&f->descriptor[i]);
+    bool is_copy;
     *held = true;
     if (fd >= 0)
         return fd;
-    fd = bl_spool_open(dir, key, e);
+    fd = bl_spool_open(dir, url, key, &is_copy, e);
     if (fd < 0)
         return fd;
+    if (is_copy) {
+        *held = false;
+        return fd;
+    }
     if (atomic_fetch_sub(&f->left, 1) <= 0) {
         atomic_fetch_add(&f->left, 1);
         *held = false;
@@ -218,6 +223,7 @@ bool bl_spool_index_find(const struct bl_spool_index *p, const char *path, int64
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
+#define AHEAD_MAX 8       /* files of the spool in a store that are fetched before they are needed */
 #define OPEN_FILES_MAX 64 /* of the spool, for each worker, beside those that all share; and of flat files of ids */
 #define IDS_MAX 4096      /* ids that are read at once: 16 KiB on the stack */
 
@@ -240,6 +246,7 @@ struct text_reader {
         int fd; /* -1: none */
     } file[OPEN_FILES_MAX];
     struct open_tokens tokens[OPEN_FILES_MAX];
+    size_t announced, announced_end; /* chunks whose steps are fetched ahead, if the spool is in a store */
 };
 
 /* Closes the file, if it is open. */
@@ -251,10 +258,25 @@ static void tokens_close(struct open_tokens *open)
     open->path = NULL;
 }
 
+/* Has the steps of chunks from first on, as far as there are any before end, fetched ahead, and no others. */
+static void reader_announce(struct text_reader *r, size_t first, size_t end)
+{
+    const uint64_t *key = r->prepared->spool_index.key;
+    size_t keys = r->prepared->spool_index.keys;
+    for (; r->announced < r->announced_end && (r->announced < first || r->announced_end > end); r->announced++)
+        bl_spool_announce(r->env->spool_url, key[r->announced], false);
+    if (r->announced == r->announced_end)
+        r->announced = r->announced_end = first;
+    for (; r->announced_end < end && r->announced_end < keys; r->announced_end++)
+        bl_spool_announce(r->env->spool_url, key[r->announced_end], true);
+}
+
 /* Closes the files of the reader; those of the shared table stay open. */
 static void text_reader_close(struct bl_reader *reader)
 {
     struct text_reader *r = (struct text_reader *)reader;
+    if (r->env->spool_url)
+        reader_announce(r, 0, 0);
     for (int i = 0; i < OPEN_FILES_MAX; i++) {
         if (r->file[i].fd >= 0)
             close(r->file[i].fd);
@@ -265,16 +287,21 @@ static void text_reader_close(struct bl_reader *reader)
 
 /* Returns the descriptor of the steps of a chunk, or an error code. The descriptor belongs to the table that all
  * workers share or, once that table has reached its limit, to the reader: then the number of the chunk gives the place
- * in r->file, and the file that was there is closed. */
-static int reader_open_spool(struct text_reader *r, size_t chunk, struct bl_error *e)
+ * in r->file, and the file that was there is closed. A reader has one copy of a file in a store at a time.
+ * *dir: where the file is. */
+static int reader_open_spool(struct text_reader *r, size_t chunk, const char **dir, struct bl_error *e)
 {
     const struct bl_spool_index *index = &r->prepared->spool_index;
     uint64_t key = index->key[chunk];
-    size_t at = chunk % OPEN_FILES_MAX;
+    size_t at = r->env->spool_url ? 0 : chunk % OPEN_FILES_MAX;
     bool held;
+    *dir = r->env->spool_url ? r->env->spool_url : r->env->spool;
     if (r->file[at].fd >= 0 && r->file[at].key == key)
         return r->file[at].fd;
-    int fd = bl_spool_files_get(index->files_open, chunk, r->env->spool, key, &held, e);
+    if (r->env->spool_url)
+        reader_announce(r, chunk, chunk + AHEAD_MAX);
+    int fd = bl_spool_files_get(index->files_open, chunk, r->env->spool, r->env->spool_url, key, &held, e);
+    *dir = held ? r->env->spool : *dir;
     if (fd < 0 || held)
         return fd;
     if (r->file[at].fd >= 0)
@@ -432,11 +459,12 @@ static int text_reader_piece(struct bl_reader *reader, const struct bl_request *
     int64_t length = place.bytes / (int64_t)r->prepared->step_bytes;
     if (!found || length != row->length)
         return row_report_mismatch(row, found, length, e);
-    int fd = reader_open_spool(r, place.chunk, e);
+    const char *dir;
+    int fd = reader_open_spool(r, place.chunk, &dir, e);
     if (fd < 0)
         return fd;
     const struct bl_spool_steps steps = {
-        r->env->spool, r->prepared->spool_index.key[place.chunk], fd, place.start, place.bytes,
+        dir, r->prepared->spool_index.key[place.chunk], fd, place.start, place.bytes,
     };
     /* The steps of a document: field after field. */
     int64_t at = 0;

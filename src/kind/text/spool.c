@@ -24,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/checksum.h"
 #include "base/fs.h"
+#include "base/input_file.h"
 #include "base/io.h"
 #include "base/output.h"
 
@@ -308,11 +309,36 @@ bool bl_spool_has(const char *dir, uint64_t key)
     return has;
 }
 
-int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e)
+/* Opens a copy of the steps in a store. */
+static int spool_open_copy(const char *url, uint64_t key, struct bl_error *e)
+{
+    struct bl_input_file file;
+    char *path = spool_path(url, key, "steps", e);
+    if (!path)
+        return BL_EFAIL;
+    if (bl_input_file_open_whole(&file, path) != 0)
+        file.fd = bl_opener_fail("cannot open", path, BL_EFAIL, e);
+    free(path);
+    return file.fd;
+}
+
+int bl_spool_open(const char *dir, const char *url, uint64_t key, bool *is_copy, struct bl_error *e)
 {
     int fd;
-    BL_TRY(spool_open_file(dir, key, "steps", false, &fd, e));
-    return fd;
+    BL_TRY(spool_open_file(dir, key, "steps", url != NULL, &fd, e));
+    *is_copy = fd < 0;
+    return *is_copy ? spool_open_copy(url, key, e) : fd;
+}
+
+void bl_spool_announce(const char *url, uint64_t key, bool is_needed)
+{
+    struct bl_error none = {0};
+    char *path = spool_path(url, key, "steps", &none);
+    if (path && is_needed)
+        bl_far_announce(path, 0, INT64_MAX);
+    else if (path)
+        bl_far_release(path);
+    free(path);
 }
 
 /* Sets *good if the file has this many bytes. */
@@ -343,13 +369,14 @@ static int spool_read_head(int fd, uint64_t key, struct head *head, bool *good, 
 }
 
 /* Returns BL_EFAIL with the file's name. The user must remove KEY.rows, because a dataset that is half packed refers to
- * the chunk: counting it again gives the same steps. */
+ * the chunk: counting it again gives the same steps. If the spool is in a store, tasks may have copies of KEY.rows, but
+ * they ask for KEY.steps. */
 static int spool_report_damage(const char *dir, uint64_t key, const char *suffix, struct bl_error *e)
 {
     return bl_error_set(e, BL_EFAIL,
                         "%s/%016" PRIx64 ".%s is damaged (remove %s/%016" PRIx64
-                        ".rows and run the same command again: what it has is counted once more)",
-                        dir, key, suffix, dir, key);
+                        ".%s and run the same command again: what it has is counted once more)",
+                        dir, key, suffix, dir, key, bl_path_is_url(dir) ? suffix : "rows");
 }
 
 /* A visit of the rows of a chunk. */
@@ -559,9 +586,25 @@ static int spool_compare(int rows, int steps, uint64_t key, int inputs, const st
     return code;
 }
 
+/* Sets *good if a chunk's steps in a store have this many bytes. */
+static int spool_has_size_there(const char *url, uint64_t key, int64_t bytes, bool *good, struct bl_error *e)
+{
+    struct stat status;
+    char *path = spool_path(url, key, "steps", e);
+    if (!path)
+        return BL_EFAIL;
+    bool is_there = bl_input_file_stat(path, &status) == 0;
+    int code = is_there || errno == ENOENT ? BL_OK : bl_opener_fail("cannot stat", path, BL_EFAIL, e);
+    if (!code)
+        bl_far_forgive();
+    *good = is_there && status.st_size == bytes;
+    free(path);
+    return code;
+}
+
 /* The checks go from cheap to expensive: the head, the stamp, the sizes, the checksums. */
-int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
-                  struct bl_error *e)
+int bl_spool_find(const char *dir, const char *url, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found,
+                  bool *changed, struct bl_error *e)
 {
     struct head head = {.key = 0};
     bool good = false;
@@ -569,8 +612,9 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     int code = spool_open_file(dir, key, "rows", true, &rows, e);
     if (!code && rows >= 0)
         code = spool_open_file(dir, key, "steps", true, &steps, e);
-    if (!code && steps >= 0)
+    if (!code && (steps >= 0 || (rows >= 0 && url)))
         code = spool_read_head(rows, key, &head, &good, e);
+    good = good && (steps >= 0 || head.synced); /* files are synced before they are sent */
     /* The same contents under other times, such as after a copy of the inputs, are as good. */
     *changed =
         !code && good && head.stamp.times != stamp.times && (!stamp.contents || head.stamp.contents != stamp.contents);
@@ -578,7 +622,8 @@ int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_sta
     if (!code && good)
         code = spool_has_size(rows, (int64_t)sizeof head + head.rows_bytes, &good, e);
     if (!code && good)
-        code = spool_has_size(steps, head.steps_bytes, &good, e);
+        code = steps >= 0 ? spool_has_size(steps, head.steps_bytes, &good, e)
+                          : spool_has_size_there(url, key, head.steps_bytes, &good, e);
     if (!code && good)
         code = spool_compare(rows, steps, key, inputs, &head, &good, e);
     *found = !code && good;

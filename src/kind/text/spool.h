@@ -13,6 +13,9 @@
  * fill one spool at the same time: a file has a temporary name until it is complete, and two versions of the same chunk
  * hold the same bytes.
  *
+ * Where tasks share a spool in a store, they have copies of KEY.rows in a directory. KEY.steps is read from the store,
+ * if the directory lacks it.
+ *
  * A scan calls bl_spool_find for each chunk and, if it is not there, bl_spool_create, bl_spool_put for each row, and
  * bl_spool_publish. Packing calls bl_spool_index_add for each chunk, then bl_spool_index_find and bl_spool_read for
  * each piece.
@@ -63,9 +66,10 @@ int bl_spool_publish(struct bl_spool_writer *writer, struct bl_error *e);
 void bl_spool_abort(struct bl_spool_writer *writer);
 
 /* *found: the chunk is in the spool, complete and undamaged, with this stamp: the same times or, if they are known, the
- * same contents. *changed: it is there with another stamp. inputs: of the chunk. */
-int bl_spool_find(const char *dir, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found, bool *changed,
-                  struct bl_error *e);
+ * same contents. *changed: it is there with another stamp. inputs: of the chunk. url: of the spool in a store; or NULL.
+ */
+int bl_spool_find(const char *dir, const char *url, uint64_t key, int inputs, struct bl_spool_stamp stamp, bool *found,
+                  bool *changed, struct bl_error *e);
 
 /* Returns whether the spool has files of the chunk. They are not read: they may be damaged, or have another stamp. */
 bool bl_spool_has(const char *dir, uint64_t key);
@@ -81,7 +85,7 @@ int64_t bl_spool_plain(int64_t stored);
 
 /* The steps of a document in the spool. */
 struct bl_spool_steps {
-    const char *dir; /* for messages */
+    const char *dir; /* or URL, for messages */
     uint64_t key;    /* of the chunk */
     int fd;          /* of its steps */
     int64_t begin;   /* in the file */
@@ -101,8 +105,14 @@ struct bl_spool_window {
 int bl_spool_read(struct bl_spool_window *window, const struct bl_spool_steps *steps, int64_t from, void *out,
                   size_t size, struct bl_error *e);
 
-/* Opens KEY.steps for pread. Returns the descriptor, which the caller closes, or an error code. */
-int bl_spool_open(const char *dir, uint64_t key, struct bl_error *e);
+/* Opens KEY.steps for pread. Returns the descriptor, which the caller closes, or an error code. url: of the spool in a
+ * store; or NULL. *is_copy: the file was not in the directory, and was copied from there; it is removed when it is
+ * closed. */
+int bl_spool_open(const char *dir, const char *url, uint64_t key, bool *is_copy, struct bl_error *e);
+
+/* Announces that the steps of a chunk will be read from a store soon, so that they are fetched in the background, or
+ * withdraws an announcement. Files in the directory: nothing. */
+void bl_spool_announce(const char *url, uint64_t key, bool is_needed);
 
 /* Removes both files of a chunk. It is no error if one does not exist. */
 int bl_spool_remove(const char *dir, uint64_t key, struct bl_error *e);
@@ -122,10 +132,11 @@ struct bl_spool_files {
 };
 
 /* Returns the descriptor of file i, the steps of the chunk with this key, or an error code. Many threads may call it.
- * *held is true if the table owns the descriptor until bl_spool_files_close; false if the limit of open files is
- * reached, and the caller must close the descriptor. */
-int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, uint64_t key, bool *held,
-                       struct bl_error *e);
+ * *held is true if the table owns the descriptor until bl_spool_files_close. The caller must close the descriptor
+ * otherwise: the limit of open files is reached, or the file is a copy, and the disk need not have room for all. url:
+ * as in bl_spool_open. */
+int bl_spool_files_get(struct bl_spool_files *files, size_t i, const char *dir, const char *url, uint64_t key,
+                       bool *held, struct bl_error *e);
 
 /* Closes all files; more may be opened afterwards. No thread may read from them at that time. */
 void bl_spool_files_close(struct bl_spool_files *files);
