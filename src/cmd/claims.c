@@ -50,7 +50,7 @@ static int claim_start(const struct bl_claiming *c, int64_t piece, pid_t *pid, s
     if (*pid == 0) {
         (void)setpgid(0, 0); /* Ctrl-C comes to this command alone, which passes it on once */
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() == parent)
+        if (setenv(BL_CLAIMED, "1", 1) == 0 && getppid() == parent)
             execv("/proc/self/exe", argv);
         _exit(127);
     }
@@ -178,6 +178,8 @@ int bl_cmd_run_claimed(struct bl_cmd *cmd, const struct bl_claiming *c, bool *pa
         code = claim_all(cmd, &own, remote, claims, partial, e);
     bl_claims_close(claims);
     bl_remote_close(remote);
+    if (!code)
+        bl_mirror_remove_scratches(url, c->scratch);
     if (!code && !cmd->common.quiet)
         bl_cmd_print("%s: all %s of bload %s are done", url, bl_text_plural(a, c->pieces, "task"), c->stage);
     bl_buffer_free(&prefix);

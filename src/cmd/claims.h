@@ -5,11 +5,12 @@
 #include "cmd/output.h"
 
 struct bl_claiming {
-    const char *stage; /* "scan" or "pack": the command, and the name of its claims */
-    const char *url;   /* of the dataset */
-    int64_t pieces;    /* N */
-    int64_t lease;     /* seconds */
-    char **argv;       /* the command line, whose word auto/N is replaced for each piece; ended by NULL */
+    const char *stage;   /* "scan" or "pack": the command, and the name of its claims */
+    const char *url;     /* of the dataset */
+    const char *scratch; /* the folder of the scratch, or NULL */
+    int64_t pieces;      /* N */
+    int64_t lease;       /* seconds */
+    char **argv;         /* the command line, whose word auto/N is replaced for each piece; ended by NULL */
     struct bl_cmd_remote *remote;
 };
 

@@ -110,6 +110,9 @@ void bl_cmd_output_close(struct bl_cmd_output *output, bool done, struct bl_cmd 
     output_name_url(output, cmd->error.text, sizeof cmd->error.text);
     if (done && !cmd->common.quiet)
         output_print(output);
-    bl_mirror_close(output->mirror, done);
+    if (done && getenv(BL_CLAIMED))
+        bl_mirror_close_task(output->mirror);
+    else
+        bl_mirror_close(output->mirror, done);
     output->mirror = NULL;
 }

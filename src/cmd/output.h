@@ -32,6 +32,10 @@ int bl_cmd_output_open(struct bl_cmd_output *output, const char *name, struct bl
 /* Has writers use the folder of --lock-dir, if it is given. Called by bl_cmd_output_open. */
 void bl_cmd_output_use_lock(const struct bl_cmd_output *output, struct bl_cmd_remote *remote);
 
+/* Set in the environment of a process that does a task for another one (cmd/claims.h): it leaves its scratch to the
+ * next task, and the other process removes it. */
+#define BL_CLAIMED "BLOAD_CLAIMED"
+
 /* Ends what runs, and has the command's error name the URL in place of the scratch. done: the scratch is removed, and
  * what was sent is printed, if something was; otherwise the scratch stays for the next run. */
 void bl_cmd_output_close(struct bl_cmd_output *output, bool done, struct bl_cmd *cmd);

@@ -388,7 +388,7 @@ static int pack_run(struct bl_cmd *cmd, struct pack *p)
     p->printer = (struct bl_event_printer){.faults = &p->inputs.faults, .bar = bl_progress_bar_make(&cmd->common)};
     if (p->claims) {
         bl_cmd_output_use_lock(&p->dataset, &p->inputs.remote);
-        const struct bl_claiming claiming = {"pack",           p->output, p->request.task.count,
+        const struct bl_claiming claiming = {"pack",           p->output, p->dataset.scratch, p->request.task.count,
                                              p->dataset.lease, p->argv,   &p->inputs.remote};
         return bl_cmd_run_claimed(cmd, &claiming, &p->partial);
     }

@@ -496,8 +496,9 @@ static int scan_cmd_run(struct bl_cmd *cmd, struct bl_scan_cmd *scan)
     if (claims) {
         bl_signals_install(&cmd->cancel);
         bl_cmd_output_use_lock(&scan->dataset, &scan->inputs.remote);
-        const struct bl_claiming claiming = {"scan",     scan->output,        scan->task.count, scan->dataset.lease,
-                                             scan->argv, &scan->inputs.remote};
+        const struct bl_claiming claiming = {
+            "scan",     scan->output,        scan->dataset.scratch, scan->task.count, scan->dataset.lease,
+            scan->argv, &scan->inputs.remote};
         return bl_cmd_run_claimed(cmd, &claiming, &scan->partial);
     }
     BL_TRY(scan_prepare(cmd, scan));

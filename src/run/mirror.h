@@ -115,4 +115,11 @@ void bl_mirror_count(const struct bl_mirror *mirror, struct bl_remote_counts *co
  * is one to go on. NULL is accepted. */
 void bl_mirror_close(struct bl_mirror *mirror, bool done);
 
+/* Does the same, but leaves the scratch of an unfinished dataset to the next task. */
+void bl_mirror_close_task(struct bl_mirror *mirror);
+
+/* Removes the scratches of a dataset that no process uses. parent: as scratch above. Errors are ignored: what stays
+ * costs space alone. */
+void bl_mirror_remove_scratches(const char *url, const char *parent);
+
 #endif

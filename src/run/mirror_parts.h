@@ -1,5 +1,5 @@
-/* The struct and the functions that both files of the mirror use: mirror_read.c copies objects into the scratch, and
- * mirror_write.c writes them. */
+/* The struct and the functions that the files of the mirror share: mirror_read.c lists the dataset and has a scratch,
+ * mirror_fetch.c copies objects into it, and mirror_write.c writes them. */
 #ifndef BL_MIRROR_PARTS_H
 #define BL_MIRROR_PARTS_H
 
@@ -14,6 +14,8 @@ struct bl_mirror_object {
     char *tag;
     int64_t size;
 };
+
+#define BL_MIRROR_SHARDS "shards/" /* begins the names of shards */
 
 struct bl_mirror {
     char *url, *dir;
@@ -45,6 +47,16 @@ int bl_mirror_compare(const struct bl_mirror *mirror, const struct bl_remote_obj
 /* Copies an object to a file, whose folder is made. */
 int bl_mirror_save(const struct bl_mirror *mirror, const struct bl_remote_object *object, const char *path,
                    struct bl_error *e);
+
+/* Has the scratch's file be the object of that name. *same: it was. */
+int bl_mirror_fetch(const struct bl_mirror *mirror, const struct bl_mirror_object *object, bool *same,
+                    struct bl_error *e);
+
+/* Copies the objects to the scratch that the use needs, and sets mirror->spool_url. */
+int bl_mirror_fetch_state(struct bl_mirror *mirror, struct bl_error *e);
+
+/* Returns whether a run writes an object of this name. */
+bool bl_mirror_is_ours(const char *name);
 
 /* Makes room for a shard in mirror->sent. */
 int bl_mirror_reserve(struct bl_mirror *mirror, int64_t shard, struct bl_error *e);

@@ -2,7 +2,6 @@
  * them. */
 #include "run/mirror_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -16,10 +15,7 @@
 
 #include "base/checksum.h"
 #include "base/fs.h"
-#include "base/io.h"
-#include "base/output.h"
 #include "base/text.h"
-#include "pool/pipeline.h"
 #include "remote/upload.h"
 #include "remote/url.h"
 #include "store/folders.h"
@@ -33,10 +29,6 @@
 #define SCRATCHES_MAX 1000   /* processes of a machine that write the same dataset */
 #define DESCRIPTORS 16       /* of the walk that empties a scratch */
 #define SHARDS_MAX 100000000 /* no run has a shard of a larger number */
-#define SHARDS "shards/"     /* begins the names of shards */
-#define SPOOL BL_WORK_FOLDER "/spool"
-#define ROWS ".rows"    /* ends the names of files of the spool that say what is in the others */
-#define LOOKED_AT 65536 /* bytes of the files whose contents show the state */
 
 bool bl_mirror_is_needed(const char *output)
 {
@@ -104,10 +96,9 @@ static int mirror_on_object(void *context, const struct bl_remote_object *object
     return o->name && o->tag ? BL_OK : bl_error_memory(e);
 }
 
-/* Returns whether a run writes an object of this name. */
-static bool name_is_ours(const char *name)
+bool bl_mirror_is_ours(const char *name)
 {
-    static const char *const begins[] = {SHARDS, BL_WORK_FOLDER "/"};
+    static const char *const begins[] = {BL_MIRROR_SHARDS, BL_WORK_FOLDER "/"};
     static const char *const names[] = {BL_MANIFEST_FILE, BL_INDEX_FILE, BL_SHARDS_FILE, BL_SEQUENCES_FILE};
     bool ours = false;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -143,7 +134,7 @@ static int mirror_check_place(struct bl_mirror *m, struct bl_error *e)
     if (m->finished || m->begun || (m->use != BL_MIRROR_SCAN && m->use != BL_MIRROR_PACK))
         return BL_OK;
     for (size_t i = 0; i < m->objects; i++) {
-        if (!name_is_ours(m->object[i].name))
+        if (!bl_mirror_is_ours(m->object[i].name))
             return bl_error_set(e, BL_EUSAGE, "%s holds %s, which is no part of an unfinished dataset: use another -o",
                                 m->url, m->object[i].name);
     }
@@ -179,16 +170,22 @@ static int scratch_lock(struct bl_mirror *m, const char *path, bool *free_, stru
     return BL_OK;
 }
 
+/* Sets path to a scratch of this dataset. parent: NULL: $TMPDIR or /tmp. */
+static int scratch_name(struct bl_buffer *path, const char *url, const char *parent, int number, struct bl_error *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    parent = parent ? parent : tmp && *tmp ? tmp : "/tmp";
+    bl_buffer_printf(path, "%s/bload-%016" PRIx64 "-%d", parent, bl_checksum(url, strlen(url)), number);
+    return bl_buffer_check(path, e);
+}
+
 /* Finds the first scratch of this dataset that no process uses, or makes one. */
 static int scratch_take(struct bl_mirror *m, const char *parent, struct bl_error *e)
 {
-    const char *tmp = getenv("TMPDIR");
     bool is_free = false;
-    parent = parent ? parent : tmp && *tmp ? tmp : "/tmp";
     for (int i = 0; i < SCRATCHES_MAX && !is_free; i++) {
         struct bl_buffer path = {0};
-        bl_buffer_printf(&path, "%s/bload-%016" PRIx64 "-%d", parent, bl_checksum(m->url, strlen(m->url)), i);
-        int code = bl_buffer_check(&path, e);
+        int code = scratch_name(&path, m->url, parent, i, e);
         if (!code)
             code = scratch_lock(m, path.data, &is_free, e);
         if (code || !is_free) {
@@ -197,7 +194,7 @@ static int scratch_take(struct bl_mirror *m, const char *parent, struct bl_error
         }
         m->dir = is_free ? path.data : NULL;
     }
-    return is_free ? BL_OK : bl_error_set(e, BL_EFAIL, "%s: no folder of it is free for a scratch", parent);
+    return is_free ? BL_OK : bl_error_set(e, BL_EFAIL, "%s: no scratch of it is free: remove some", m->url);
 }
 
 /* Removes one entry during the walk: nftw visits a folder after its entries. The scratch itself stays. */
@@ -215,174 +212,8 @@ static int scratch_empty(const struct bl_mirror *m, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- from the store to the scratch -------------------------------------------------------------------------------- */
-
-/* Compares bytes of an object with those of a file. */
-struct comparing {
-    int fd;
-    int64_t at;
-    bool same;
-    const char *path;
-};
-
-static int mirror_compare_bytes(void *context, const void *data, size_t size, struct bl_error *e)
-{
-    struct comparing *c = context;
-    char here[16384];
-    for (size_t i = 0; i < size && c->same;) {
-        size_t part = size - i < sizeof here ? size - i : sizeof here;
-        BL_TRY(bl_io_pread(c->fd, here, part, c->at, c->path, e));
-        c->same = memcmp(here, (const char *)data + i, part) == 0;
-        c->at += (int64_t)part;
-        i += part;
-    }
-    return BL_OK;
-}
-
-/* Sets whether the file has the bytes of the object. A file that is missing has not. */
-int bl_mirror_compare(const struct bl_mirror *m, const struct bl_remote_object *object, const char *path, bool *same,
-                      struct bl_error *e)
-{
-    struct stat status;
-    struct comparing c = {.fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), .same = true, .path = path};
-    bool lacks_ranges;
-    *same = false;
-    if (c.fd < 0)
-        return errno == ENOENT ? BL_OK : bl_error_errno(e, BL_EFAIL, "cannot open %s", path);
-    int code = BL_OK;
-    if (fstat(c.fd, &status) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot stat %s", path);
-    else if (status.st_size == object->size) {
-        code =
-            object->size ? bl_remote_fetch(m->remote, object, 0, 0, mirror_compare_bytes, &c, &lacks_ranges, e) : BL_OK;
-        *same = !code && c.same;
-    }
-    close(c.fd);
-    return code;
-}
-
-static int mirror_make_parent(const char *path, struct bl_error *e)
-{
-    char *parent = bl_path_parent(path);
-    int code = parent ? bl_fs_mkdirs(parent, e) : bl_error_memory(e);
-    free(parent);
-    return code;
-}
-
-/* Copies an object to DIR/name. */
-int bl_mirror_save(const struct bl_mirror *m, const struct bl_remote_object *object, const char *path,
-                   struct bl_error *e)
-{
-    struct bl_output out = {0};
-    int code = mirror_make_parent(path, e);
-    if (!code)
-        code = bl_output_own(&out, path, e);
-    if (!code)
-        code = bl_remote_save(m->remote, object, out.fd, e);
-    if (!code)
-        code = bl_output_commit(&out, e);
-    bl_output_abort(&out);
-    return code;
-}
-
-/* Has DIR/name be the object of that name. *same: it was. */
-static int mirror_fetch(const struct bl_mirror *m, const struct bl_mirror_object *o, bool *same, struct bl_error *e)
-{
-    struct bl_buffer url = {0}, path = {0};
-    bl_buffer_printf(&url, "%s/%s", m->url, o->name);
-    bl_buffer_printf(&path, "%s/%s", m->dir, o->name);
-    struct bl_remote_object object = {url.data, o->tag, o->size};
-    int code = url.failed || path.failed ? bl_error_memory(e) : BL_OK;
-    if (!code)
-        code = bl_mirror_compare(m, &object, path.data, same, e);
-    if (!code && !*same)
-        code = bl_mirror_save(m, &object, path.data, e);
-    bl_buffer_free(&url);
-    bl_buffer_free(&path);
-    return code;
-}
-
-/* Makes DIR/name an empty file of the object's size. */
-static int mirror_stand_in(const struct bl_mirror *m, const struct bl_mirror_object *o, struct bl_error *e)
-{
-    char *path = bl_path_join(m->dir, o->name);
-    int code = path ? mirror_make_parent(path, e) : bl_error_memory(e), fd = -1;
-    if (!code)
-        fd = bl_fs_create(path, O_WRONLY, e);
-    if (!code && fd < 0)
-        code = fd;
-    if (!code && ftruncate(fd, o->size) != 0)
-        code = bl_error_errno(e, BL_EFAIL, "cannot write %s", path);
-    if (fd >= 0)
-        close(fd);
-    free(path);
-    return code;
-}
-
-/* Returns whether a command needs this file of the state. */
-static bool mirror_needs_state(const struct bl_mirror *m, const char *name)
-{
-    int64_t part;
-    bool makes = m->use == BL_MIRROR_SCAN || m->use == BL_MIRROR_PACK;
-    if (strncmp(name, "spool/", 6) == 0)
-        return m->use == BL_MIRROR_PACK && bl_folders_is_work_file(name + 6) && strstr(name, ROWS);
-    if (strchr(name, '/') || strstr(name, ".part-") || !bl_folders_is_work_file(name) || strncmp(name, "lock", 4) == 0)
-        return false;
-    if (strncmp(name, "task-", 5) == 0 || strncmp(name, "scan-task-", 10) == 0) /* heartbeats */
-        return m->use == BL_MIRROR_FINISH || m->use == BL_MIRROR_LOOK;
-    if (!bl_text_numbered(name, "scan-", 5, "", &part))
-        return true;
-    bool has_table = bl_mirror_find(m, BL_WORK_FOLDER "/" BL_STATE_SEQUENCES) != NULL;
-    return m->use == BL_MIRROR_SCAN ? part == m->task
-                                    : m->use == BL_MIRROR_LOOK || (!has_table && (makes || m->use == BL_MIRROR_PLAN));
-}
-
-/* Returns whether the scratch needs the object: of a finished dataset the tables, of an unfinished one its state. */
-static bool mirror_needs(const struct bl_mirror *m, const struct bl_mirror_object *o)
-{
-    static const char folder[] = BL_WORK_FOLDER "/";
-    if (m->use == BL_MIRROR_LOOK && strncmp(o->name, SHARDS, strlen(SHARDS)) == 0)
-        return !strstr(o->name, "..");
-    if (m->finished)
-        return name_is_ours(o->name) && !strchr(o->name, '/');
-    return strncmp(o->name, folder, strlen(folder)) == 0 && mirror_needs_state(m, o->name + strlen(folder));
-}
-
-/* Returns whether the object is a file of the spool's steps. */
-static bool object_has_steps(const struct bl_mirror *m, const struct bl_mirror_object *o)
-{
-    size_t size = strlen(SPOOL "/");
-    (void)m;
-    return strncmp(o->name, SPOOL "/", size) == 0 && bl_folders_is_work_file(o->name + size) &&
-           !strstr(o->name + size, ROWS);
-}
-
-struct fetching {
-    const struct bl_mirror *m;
-    bool (*needs)(const struct bl_mirror *m, const struct bl_mirror_object *o);
-    size_t next;
-};
-
-static int fetch_produce(void *context, void **job, struct bl_error *e)
-{
-    struct fetching *f = context;
-    (void)e;
-    while (f->next < f->m->objects && !f->needs(f->m, &f->m->object[f->next]))
-        f->next++;
-    *job = f->next < f->m->objects ? &f->m->object[f->next++] : NULL;
-    return BL_OK;
-}
-
-static int fetch_work(void *context, void *worker, void *job, struct bl_error *e)
-{
-    const struct bl_mirror *m = ((struct fetching *)context)->m;
-    const struct bl_mirror_object *object = job;
-    bool same;
-    (void)worker;
-    if (m->use == BL_MIRROR_LOOK && (object->size > LOOKED_AT || strncmp(object->name, SHARDS, strlen(SHARDS)) == 0))
-        return mirror_stand_in(m, object, e);
-    return mirror_fetch(m, object, &same, e);
-}
+/* --- state ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Removes files of the dataset from a scratch whose dataset is not finished: a run was killed before it sent them. */
 static int scratch_remove_finished(const struct bl_mirror *m, struct bl_error *e)
@@ -431,44 +262,17 @@ static int scratch_reconcile(struct bl_mirror *m, struct bl_error *e)
     const struct bl_mirror_object *first = configuration ? configuration : scan;
     bool same = false;
     if (m->begun && m->use != BL_MIRROR_LOOK)
-        BL_TRY(mirror_fetch(m, first, &same, e));
+        BL_TRY(bl_mirror_fetch(m, first, &same, e));
     m->keeps = same;
     return same ? scratch_remove_finished(m, e) : scratch_empty(m, e);
-}
-
-/* Copies the objects that needs chooses to the scratch. */
-static int mirror_fetch_all(const struct bl_mirror *m,
-                            bool (*needs)(const struct bl_mirror *, const struct bl_mirror_object *),
-                            struct bl_error *e)
-{
-    static const struct bl_stages stages = {.produce = fetch_produce, .work = fetch_work};
-    struct fetching fetching = {.m = m, .needs = needs};
-    return bl_pipeline_run(&stages, &fetching, FETCHERS, 2 * FETCHERS, m->cancel, e);
-}
-
-/* Sets the URL of the spool, if the store has one. */
-static int mirror_find_spool(struct bl_mirror *m, struct bl_error *e)
-{
-    bool any = false;
-    for (size_t i = 0; i < m->objects && !m->finished; i++)
-        any |= object_has_steps(m, &m->object[i]);
-    free(m->spool_url);
-    m->spool_url = any ? bl_path_join(m->url, SPOOL) : NULL;
-    return any && !m->spool_url ? bl_error_memory(e) : BL_OK;
 }
 
 /* Brings the scratch up to what the store has. */
 static int mirror_update(struct bl_mirror *m, struct bl_error *e)
 {
     BL_TRY(scratch_reconcile(m, e));
-    BL_TRY(mirror_find_spool(m, e));
-    BL_TRY(mirror_fetch_all(m, mirror_needs, e));
+    BL_TRY(bl_mirror_fetch_state(m, e));
     return m->finished ? BL_OK : mirror_note_shards(m, e);
-}
-
-int bl_mirror_fetch_spool(struct bl_mirror *m, struct bl_error *e)
-{
-    return mirror_fetch_all(m, object_has_steps, e);
 }
 
 /* --- open and close ----------------------------------------------------------------------------------------------- */
@@ -563,4 +367,30 @@ void bl_mirror_close(struct bl_mirror *m, bool done)
     free(m->spool_url);
     free(m->url);
     free(m);
+}
+
+void bl_mirror_close_task(struct bl_mirror *m)
+{
+    m->keeps |= m->begun;
+    bl_mirror_close(m, false);
+}
+
+void bl_mirror_remove_scratches(const char *url, const char *parent)
+{
+    struct bl_error none = {0};
+    bool exists = true;
+    for (int i = 0; i < SCRATCHES_MAX && exists; i++) {
+        struct bl_mirror m = {.lock = -1};
+        struct bl_buffer path = {0};
+        bool is_free = false;
+        if (scratch_name(&path, url, parent, i, &none) || bl_fs_exists(path.data, &exists, &none))
+            exists = false;
+        m.dir = path.data;
+        if (exists && scratch_lock(&m, path.data, &is_free, &none) == BL_OK && is_free &&
+            scratch_empty(&m, &none) == BL_OK)
+            (void)rmdir(path.data);
+        if (m.lock >= 0)
+            close(m.lock);
+        bl_buffer_free(&path);
+    }
 }

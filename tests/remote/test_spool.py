@@ -5,7 +5,7 @@ import re
 from harness import each
 from test_datasets import npy
 from test_packing import TEXT, lines
-from test_results import URL, Results
+from test_results import URL, Results, Stopper
 
 FILES, TASKS = 6, 3
 OPTIONS = ("-T", "2000", "--shard-size", "400K")
@@ -71,6 +71,34 @@ class Spool(Results):
         self.corpus()
         self.bload("pack", "-q", *self.sources, *OPTIONS, "-o", URL)
         self.assertEqual(self.gets("/in/v/"), {})
+        self.complete()
+
+    def test_claimed(self):
+        """A process that takes all tasks fetches the table, the plan and the rows once: its tasks have one scratch, one after the other."""
+        self.corpus()
+        said = self.bload("pack", *self.sources, *OPTIONS, "--task", f"auto/{TASKS}", "-o", URL)
+        self.assertEqual(said.count("are first bucketed by shard"), TASKS)
+        for part, files in (".rows", FILES), ("/.bload/sequences.tsv", 1), ("/.bload/plan.safetensors", 1):
+            self.assertEqual(sorted(self.gets(part).values()), [1] * files, part)
+        self.assertEqual(os.listdir(self.scratch), [])
+        self.bload("finish", "-q", URL)
+        self.complete()
+
+    @each(["cut", "other", "empty"])
+    def test_tags(self, damage):
+        """The list of what a scratch has is damaged: then everything is compared as before."""
+        self.corpus()
+        process = self.start("pack", "-q", *self.sources, *OPTIONS, "--task", f"auto/{TASKS}", "-j", "1", "-o", URL)
+        stopper = Stopper(self.store, 3 * FILES + 20, True)
+        stopper.follow(process)
+        self.assertTrue(stopper.reached)
+        tags, = (os.path.join(where, name) for where, _, names in os.walk(self.scratch) for name in names if name == "tags")
+        data = self.read(tags)
+        with open(tags, "wb") as file:
+            file.write({"cut": data[:len(data) // 2], "other": data.replace(b"a", b"b"), "empty": b""}[damage])
+        for number in range(TASKS):
+            self.pack(number)
+        self.bload("finish", "-q", URL)
         self.complete()
 
     def test_missing(self):
