@@ -545,16 +545,16 @@ static int side_report(const struct side *there, const struct side *here, int64_
     int a_size, b_size;
     const char *a = side_line(there, at, &a_size), *b = side_line(here, at, &b_size);
     if (a_size < 0 || b_size < 0)
-        return bl_error_set(e, BL_EFAIL,
+        return bl_error_set(e, BL_EDATA,
                             "%s exists already, with other content than here: the first difference is in byte %" PRId64,
                             there->path, offset + (int64_t)at);
-    return bl_error_set(e, BL_EFAIL,
+    return bl_error_set(e, BL_EDATA,
                         "%s exists already, with other content than here: line %" PRId64 " is \"%.*s\" there, \"%.*s\" "
                         "here",
                         there->path, line, a_size, a, b_size, b);
 }
 
-/* Compares the files chunk by chunk, and counts lines for the message. BL_EFAIL: they differ, or one cannot be read. */
+/* Compares the files chunk by chunk, and counts lines for the message. BL_EDATA: they differ. */
 static int side_compare(struct side *there, struct side *here, struct bl_error *e)
 {
     int64_t offset = 0, line = 1;
@@ -573,7 +573,7 @@ static int side_compare(struct side *there, struct side *here, struct bl_error *
     }
 }
 
-/* Compares the file that exists with the one that was made here. Returns BL_EFAIL if they differ, since two tasks of
+/* Compares the file that exists with the one that was made here. Returns BL_EDATA if they differ, since two tasks of
  * one run must make the same bytes. The buffers are too large for the stack of a thread. */
 static int publish_compare(const char *there, const char *here, struct bl_error *e)
 {

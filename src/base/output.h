@@ -110,7 +110,7 @@ void bl_new_folder_abort(struct bl_new_folder *folder);
 /* Files that several processes may produce: the first one writes, and the others must have the same bytes. */
 
 /* Gives the complete, closed file temporary the name path, in the same directory, and makes that durable. Nothing is
- * ever replaced: if another process was first, its file must have the same bytes. BL_EFAIL: the bytes differ, and the
+ * ever replaced: if another process was first, its file must have the same bytes. BL_EDATA: the bytes differ, and the
  * message says where. temporary may still exist afterwards; the caller removes it. */
 int bl_publish_file(const char *temporary, const char *path, struct bl_error *e);
 

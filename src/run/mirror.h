@@ -60,7 +60,7 @@ const char *bl_mirror_url(const struct bl_mirror *mirror);
  * memory. */
 char *bl_mirror_name_url(const struct bl_mirror *mirror, const char *text);
 
-/* Copies DIR/name to the store, once. BL_EFAIL: the store has other bytes under the name, which then replace those in
+/* Copies DIR/name to the store, once. BL_EDATA: the store has other bytes under the name, which then replace those in
  * the scratch, so that the caller can compare them. */
 int bl_mirror_publish(struct bl_mirror *mirror, const char *name, struct bl_error *e);
 

@@ -30,10 +30,10 @@ struct publishing {
     const char *url, *path;
     int fd;
     int64_t size;
-    bool differs; /* the store has other bytes, which the file has now */
 };
 
-/* Compares the file with the object that is there. *gone: there is none any more. */
+/* Compares the file with the object that is there. *gone: there is none any more. BL_EDATA: it has other bytes, which
+ * the file has now. */
 static int publishing_compare(struct publishing *p, bool *gone, struct bl_error *e)
 {
     struct bl_remote_object object = {0}, now = {0};
@@ -45,15 +45,15 @@ static int publishing_compare(struct publishing *p, bool *gone, struct bl_error 
         code = bl_mirror_compare(p->m, &object, p->path, &same, &fault);
     if (!code && !same)
         code = bl_mirror_save(p->m, &object, p->path, &fault);
-    p->differs = !code && !same;
+    bool differs = !code && !same;
     if (code == BL_EFAIL)
         *gone = bl_remote_stat(p->m->remote, p->url, &now, &none) == BL_EUSAGE && now.size < 0;
     bl_remote_object_free(&object);
     bl_remote_object_free(&now);
     if (*gone)
         return BL_OK;
-    if (p->differs)
-        return bl_error_set(e, BL_EFAIL, "%s: another run has written other bytes", p->url);
+    if (differs)
+        return bl_error_set(e, BL_EDATA, "%s: another run has written other bytes", p->url);
     return bl_error_pass(e, code == BL_EUSAGE ? BL_EFAIL : code, &fault);
 }
 
@@ -76,36 +76,27 @@ static int publishing_write(struct publishing *p, struct bl_error *e)
     return bl_error_set(e, BL_EFAIL, "%s: cannot be written: it was there and removed %d times", p->url, WRITES_MAX);
 }
 
-/* *differs, after an error: the store has other bytes. */
-static int mirror_publish(struct bl_mirror *m, const char *name, bool *differs, struct bl_error *e)
+int bl_mirror_publish(struct bl_mirror *m, const char *name, struct bl_error *e)
 {
     struct bl_buffer url = {0}, path = {0};
     struct stat status;
     int fd = -1;
-    *differs = false;
     bl_buffer_printf(&url, "%s/%s", m->url, name);
     bl_buffer_printf(&path, "%s/%s", m->dir, name);
     int code = url.failed || path.failed ? bl_error_memory(e) : BL_OK;
     if (!code && ((fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) < 0 || fstat(fd, &status) != 0))
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
     if (!code) {
-        struct publishing p = {m, url.data, path.data, fd, status.st_size, false};
+        struct publishing p = {m, url.data, path.data, fd, status.st_size};
         code = publishing_write(&p, e);
-        *differs = p.differs;
     }
-    m->keeps &= !*differs; /* the run that the store knows is another one */
+    m->keeps &= code != BL_EDATA; /* the run that the store knows is another one */
     m->keeps |= !code;
     if (fd >= 0)
         close(fd);
     bl_buffer_free(&url);
     bl_buffer_free(&path);
     return code;
-}
-
-int bl_mirror_publish(struct bl_mirror *m, const char *name, struct bl_error *e)
-{
-    bool differs;
-    return mirror_publish(m, name, &differs, e);
 }
 
 bool bl_mirror_had(const struct bl_mirror *m, const char *name)
@@ -307,12 +298,11 @@ static int mirror_publish_manifest(struct bl_mirror *m, struct bl_error *e)
     struct bl_manifest here = {0}, there = {0};
     struct bl_buffer text = {0};
     struct bl_error none = {0};
-    bool differs;
     int code = bl_manifest_read(&here, m->dir, e);
     if (code)
         return code;
-    code = mirror_publish(m, BL_MANIFEST_FILE, &differs, e);
-    if (code && differs && bl_manifest_read(&there, m->dir, &none) == BL_OK) {
+    code = bl_mirror_publish(m, BL_MANIFEST_FILE, e);
+    if (code == BL_EDATA && bl_manifest_read(&there, m->dir, &none) == BL_OK) {
         const struct bl_manifest own = here;
         here.notes = there.notes;
         here.note = there.note;

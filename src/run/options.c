@@ -485,7 +485,7 @@ int bl_manifest_draft_publish(const struct bl_state *state, struct bl_manifest *
         goto out;
     }
     code = bl_state_publish(state, BL_STATE_DRAFT, &text, e);
-    if (code)
+    if (code == BL_EDATA)
         bl_error_prefix(e, "%s was begun with other versions of bload or its libraries: use those, or another -o",
                         state->dir);
 out:

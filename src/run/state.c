@@ -432,12 +432,13 @@ int bl_state_agree(const struct bl_state *s, const char *name, const char *lines
     code = what.failed ? bl_error_memory(e) : state_read_lines(s, name, &there, e);
     if (code)
         goto out;
-    if (!there.size && bl_state_publish(s, name, &text, &why)) {
-        /* Another task may have been faster, with other lines. */
+    if (!there.size)
+        code = bl_state_publish(s, name, &text, &why);
+    /* Another task may have been faster, with other lines. */
+    if (code == BL_EDATA)
         code = state_read_lines(s, name, &there, e);
-        if (!code && !there.size)
-            code = bl_error_pass(e, why.code, &why);
-    }
+    else if (code)
+        (void)bl_error_pass(e, code, &why);
     if (!code && there.size)
         code = bl_identity_compare(there.data, lines, what.data, e);
 out:

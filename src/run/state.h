@@ -55,11 +55,11 @@ int bl_state_examine(const char *dir, const char *identity, bool *begun, struct 
  */
 int bl_state_share(struct bl_state *state, const char *dir, struct bl_error *e);
 
-/* Copies DIR/.bload/name, which other tasks need, to the store; nothing if the dataset is in a directory. BL_EFAIL: the
+/* Copies DIR/.bload/name, which other tasks need, to the store; nothing if the dataset is in a directory. BL_EDATA: the
  * store has another file of that name. */
 int bl_state_share_file(const struct bl_state *state, const char *name, struct bl_error *e);
 
-/* Writes DIR/.bload/name, once. BL_EFAIL: the file exists and differs. */
+/* Writes DIR/.bload/name, once. BL_EDATA: the file exists and differs. */
 int bl_state_publish(const struct bl_state *state, const char *name, const struct bl_buffer *text, struct bl_error *e);
 
 /* Writes the "name: value" lines to DIR/.bload/name, once. BL_EUSAGE: the file exists and differs; the message names

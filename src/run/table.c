@@ -298,7 +298,7 @@ static int table_write(struct bl_packing *p, struct bl_error *e)
     code = shared ? bl_output_publish(&out, e) : bl_output_commit(&out, e);
     if (!code)
         code = bl_state_share_file(&p->state, BL_STATE_SEQUENCES, e);
-    if (code && shared)
+    if (code == BL_EDATA && shared)
         bl_error_prefix(e, "this task sees other inputs than earlier tasks");
     if (!code)
         code = bl_table_checksum_keep(&p->state, bl_checksum_end(&sum), e);

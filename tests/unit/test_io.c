@@ -355,7 +355,7 @@ UNIT_TEST(who_comes_second_must_have_made_the_same)
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK);
     ck_assert_int_eq(publish("id length\na 1\nb 2\n", 18, &e), BL_OK); /* the second comes with the same */
     for (size_t i = 0; i < COUNT(trial); i++)
-        FAILS_WITH(publish(trial[i].text, trial[i].size, &e), BL_EFAIL, trial[i].message);
+        FAILS_WITH(publish(trial[i].text, trial[i].size, &e), BL_EDATA, trial[i].message);
     struct bl_buffer text = {0};
     ck_assert_int_eq(bl_io_read_file("once", 100, &text, &e), BL_OK);
     ck_assert_str_eq(text.data, "id length\na 1\nb 2\n");
@@ -373,7 +373,7 @@ UNIT_TEST(files_are_compared_beyond_the_first_piece)
     ck_assert_int_eq(publish(text, size, &e), BL_OK);
     ck_assert_int_eq(publish(text, size, &e), BL_OK);
     text[234567] = 'y';
-    FAILS_WITH(publish(text, size, &e), BL_EFAIL, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here");
+    FAILS_WITH(publish(text, size, &e), BL_EDATA, "line 23457 is \"xxxxxxxxx\" there, \"xxxxxxxyx\" here");
 }
 
 /* A terminal joins the halves of a control that comes in two writes. */
