@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "remote/credentials.h"
 #include "remote/key_sources.h"
 
@@ -568,6 +569,18 @@ int bl_access_prepare(struct bl_access *access, const struct bl_url *url, const 
     (void)pthread_mutex_lock(&access->lock);
     if (url->scheme == BL_URL_WEB)
         bl_buffer_text(&ready->url, url->key);
+/* Appends the MD5 of the bytes of an object or a part: the store compares them, and one with Object Lock takes none
+ * without it. Where the library refuses MD5, the header is left out. */
+static void ready_append_digest(struct bl_ready *ready, const struct bl_curl *curl, const struct bl_ask *ask)
+{
+    uint8_t digest[BL_MD5_SIZE];
+    if (!ask->body || strcmp(ask->method, "PUT") != 0 || !bl_curl_md5(curl, ask->body->data, ask->body->size, digest))
+        return;
+    bl_buffer_text(&ready->headers, "Content-MD5: ");
+    bl_base64_append(&ready->headers, digest, sizeof digest);
+    bl_buffer_byte(&ready->headers, '\0');
+}
+
     else
         code = url->scheme == BL_URL_HF ? hub_prepare(access, url, ask, ready, e)
                                         : store_prepare(access, url, ask, ready, e);
@@ -592,3 +605,4 @@ void bl_ready_free(struct bl_ready *ready)
     bl_buffer_free(&ready->url);
     bl_buffer_free(&ready->headers);
 }
+    ready_append_digest(ready, access->curl, ask);

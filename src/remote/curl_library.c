@@ -1,6 +1,6 @@
-/* Loads libcurl, and finds the functions of SHA-256 in the library that it has for TLS.
+/* Loads libcurl, and finds the functions of SHA-256 and MD5 in the library that it has for TLS.
  *
- * A library of its own for SHA-256 is not needed: whatever libcurl is linked with is loaded with it, and dlsym finds
+ * A library of its own for them is not needed: whatever libcurl is linked with is loaded with it, and dlsym finds
  * symbols of a library's dependencies, too. Debian's libcurl4 brings OpenSSL, and libcurl3-gnutls brings GnuTLS. */
 #include "remote/curl_library.h"
 
@@ -21,12 +21,14 @@ struct curl_symbol {
 
 static const struct curl_symbol curl_functions[] = {BL_CURL_FUNCTIONS(CURL_SYMBOL)};
 static const struct curl_symbol openssl_functions[] = {{"EVP_sha256", offsetof(struct bl_curl, openssl.sha256)},
+                                                       {"EVP_md5", offsetof(struct bl_curl, openssl.md5)},
                                                        {"EVP_Digest", offsetof(struct bl_curl, openssl.digest)},
                                                        {"HMAC", offsetof(struct bl_curl, openssl.hmac)}};
 static const struct curl_symbol gnutls_functions[] = {{"gnutls_hash_fast", offsetof(struct bl_curl, gnutls.digest)},
                                                       {"gnutls_hmac_fast", offsetof(struct bl_curl, gnutls.hmac)}};
 
 #define GNUTLS_SHA256 6 /* of digests and of MACs */
+#define GNUTLS_MD5 2
 
 /* The library of this process, which bl_curl_load sets. */
 static struct bl_curl curl_loaded;
@@ -88,7 +90,7 @@ int bl_curl_describe(struct bl_buffer *out, struct bl_error *e)
     return bl_buffer_check(out, e);
 }
 
-/* --- SHA-256 ------------------------------------------------------------------------------------------------------ */
+/* --- digests ------------------------------------------------------------------------------------------------------ */
 
 int bl_curl_sha256(const struct bl_curl *curl, const void *data, size_t size, uint8_t out[BL_SHA256_SIZE],
                    struct bl_error *e)
@@ -109,4 +111,12 @@ int bl_curl_hmac(const struct bl_curl *curl, const void *key, size_t key_size, c
                     ? curl->openssl.hmac(curl->openssl.sha256(), key, (int)key_size, data, size, out, &got) != NULL
                     : curl->gnutls.hmac(GNUTLS_SHA256, key, key_size, data, size, out) == 0;
     return good && got == BL_SHA256_SIZE ? BL_OK : bl_error_set(e, BL_EFAIL, "%s: HMAC failed", curl->file);
+}
+
+bool bl_curl_md5(const struct bl_curl *curl, const void *data, size_t size, uint8_t out[BL_MD5_SIZE])
+{
+    unsigned got = BL_MD5_SIZE;
+    bool good = curl->openssl.digest ? curl->openssl.digest(data, size, out, &got, curl->openssl.md5(), NULL) == 1
+                                     : curl->gnutls.digest(GNUTLS_MD5, data, size, out) == 0;
+    return good && got == BL_MD5_SIZE;
 }

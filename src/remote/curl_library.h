@@ -4,10 +4,11 @@
  * libcurl.so.4 has only grown since 2006, so that one build works with every version, and needs no package to be built.
  * A test compares the numbers below with the header, where that is installed.
  *
- * SHA-256 is of the library that libcurl has for TLS, OpenSSL or GnuTLS. */
+ * SHA-256 and MD5 are of the library that libcurl has for TLS, OpenSSL or GnuTLS. */
 #ifndef BL_CURL_LIBRARY_H
 #define BL_CURL_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -115,6 +116,7 @@ struct bl_curl {
     const char *file; /* the name of the library; NULL: it is not loaded */
     struct {
         const void *(*sha256)(void);
+        const void *(*md5)(void);
         int (*digest)(const void *data, size_t size, uint8_t *out, unsigned *out_size, const void *type, void *engine);
         uint8_t *(*hmac)(const void *type, const void *key, int key_size, const uint8_t *data, size_t size,
                          uint8_t *out, unsigned *out_size);
@@ -135,14 +137,18 @@ int bl_curl_load_file(const char *file, struct bl_curl *curl, bool *found, struc
 /* Appends what is loaded: "libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 ... (libcurl.so.4)". */
 int bl_curl_describe(struct bl_buffer *out, struct bl_error *e);
 
-/* --- SHA-256 ------------------------------------------------------------------------------------------------------ */
+/* --- digests ------------------------------------------------------------------------------------------------------ */
 
 #define BL_SHA256_SIZE 32
+#define BL_MD5_SIZE 16
 
 /* BL_EFAIL: the library refuses, as it may where only certified code is allowed. */
 int bl_curl_sha256(const struct bl_curl *curl, const void *data, size_t size, uint8_t out[BL_SHA256_SIZE],
                    struct bl_error *e);
 int bl_curl_hmac(const struct bl_curl *curl, const void *key, size_t key_size, const void *data, size_t size,
                  uint8_t out[BL_SHA256_SIZE], struct bl_error *e);
+
+/* Sets the MD5 of bytes. False: the library refuses it, as where only certified code is allowed. */
+bool bl_curl_md5(const struct bl_curl *curl, const void *data, size_t size, uint8_t out[BL_MD5_SIZE]);
 
 #endif

@@ -281,7 +281,8 @@ static void fetch_parse_fault(const struct bl_fetch *f, struct bl_store_fault *f
 static bool fetch_is_temporary(const struct bl_fetch *f)
 {
     static const char *const faults[] = {"InternalError",  "SlowDown",         "ServiceUnavailable",
-                                         "RequestTimeout", "OperationAborted", "ConditionalRequestConflict"};
+                                         "RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
+                                         "BadDigest"};
     if (answer_is_temporary(&f->answer))
         return true;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {

@@ -543,7 +543,7 @@ class Store(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.page, self.latency, self.skew, self.endless, self.ranges, self.next_page = 1000, 0.0, 0, False, True, None
         self.uploads, self.begun, self.ignored, self.is_secure = {}, [], set(), certificate is not None
         self.fault, self.unheard, self.requests, self.complaints, self.connections, self.open = None, None, [], [], 0, 0
-        self.reversed = False
+        self.reversed, self.locked = False, set()  # locked: buckets with Object Lock
         self.untold, self.listed = set(), None  # headers that no answer has; what lists make of the keys: another order, or fewer
         self.lock, self.stopped = threading.Lock(), threading.Event()
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.server_address[1]}"

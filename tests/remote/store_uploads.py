@@ -1,6 +1,7 @@
 """What the store of store.py does with requests that write: objects by one request and in parts, with conditions. It was written from AWS's
 reference ("PutObject", "CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "AbortMultipartUpload", "ListMultipartUploads").
 """
+import base64
 import hashlib
 import re
 import time
@@ -29,9 +30,18 @@ class Uploads:
                    ("DELETE", "uploadId"): self.abort_upload}
         if form not in answers or not key:
             raise self.refused(400, "InvalidRequest", f"!no such request: {form}")
+        self.compare_digest(asked, bucket)
         with self.server.lock:
             status, headers, body = answers[form](asked, bucket, key, query)
         self.send(status, headers, body)
+
+    def compare_digest(self, asked, bucket):
+        """A bucket with Object Lock takes no object and no part without a digest."""
+        given = asked.headers.get("content-md5")
+        if given is not None and given != base64.b64encode(hashlib.md5(self.body).digest()).decode():
+            raise self.refused(400, "BadDigest", "!The Content-MD5 you specified did not match what we received.")
+        if given is None and asked.method == "PUT" and bucket in self.server.locked:
+            raise self.refused(400, "InvalidRequest", "!Content-MD5 OR x-amz-checksum- HTTP header is required for Put Part requests with Object Lock parameters")
 
     def compare(self, asked, bucket, key, ignored=""):
         """Refuses a write whose condition is not met."""

@@ -154,7 +154,7 @@ class Putting(Written):
     @each([
         ("reset", "reset"), ("status_500", "status 500"), ("slow_down", "error 503 SlowDown"), ("wait", "status 503 1"), ("half", "half"), ("unread", "unread"),
         ("conflict", "error 409 ConditionalRequestConflict"), ("aborted", "error 409 OperationAborted"), ("timeout", "error 400 RequestTimeout"),
-        ("silence", "silence 3"), ("nonsense", "nonsense")])
+        ("silence", "silence 3"), ("nonsense", "nonsense"), ("digest", "error 400 BadDigest")])
     def test_repeated(self, name, fault):
         """What passes is tried again, and the bytes are sent anew."""
         self.faults(fault, fault)
@@ -167,7 +167,7 @@ class Putting(Written):
 
     @each([
         ("denied", "error 403 AccessDenied", "access denied: the credentials may not write it"), ("teapot", "status 418", "the server answers 418"),
-        ("digest", "error 400 BadDigest", "cannot be written: the server answers 400 BadDigest: it is refused; 1 try"),
+        ("argument", "error 400 InvalidArgument", "cannot be written: the server answers 400 InvalidArgument: it is refused; 1 try"),
         ("missing", "error 501 NotImplemented", "the store does not have what bload needs"), ("bucket", "error 404 NoSuchBucket", "there is no such bucket"),
         ("elsewhere", "redirect http://127.0.0.1:1/", "the store redirects elsewhere")])
     def test_final(self, _, fault, words):
@@ -191,6 +191,13 @@ class Putting(Written):
         self.store.regions["bucket"] = "eu-north-1"
         self.assertEqual(self.write("small", "new"), f"written {tag_of(SMALL)}")
 
+    def test_digests(self):
+        """Each object and each part has its MD5, which the store compares."""
+        self.store.locked.add("bucket")
+        for name, data in ("empty", b""), ("small", SMALL), ("large", LARGE):
+            self.assertEqual(self.write(name), f"written {tag_of(data)}")
+        self.assertEqual([r.method for r in self.store.requests if "content-md5" in r.headers], ["PUT"] * 5)
+
     def test_kept_connections(self):
         """Some versions of libcurl repeat a request themselves that a kept connection did not answer: the second answer is no conflict."""
         self.store.regions["bucket"] = "eu-north-1"  # the connection is used twice
@@ -207,7 +214,7 @@ class Putting(Written):
         self.assertEqual(self.bucket, {})
         self.fails(1, "s3://none/a: there is no such bucket", "delete", "s3://none/a")
         self.faults("error 403 AccessDenied")
-        self.fails(1, "s3://bucket/a: access denied: the credentials may not write it", "delete", "s3://bucket/a")
+        self.fails(1, "s3://bucket/a: access denied: the credentials may not remove it (s3:DeleteObject)", "delete", "s3://bucket/a")
 
 
 class Parts(Written):
