@@ -17,6 +17,7 @@
 #define REGION_DEFAULT "us-east-1"
 #define RENEW_SECONDS 300   /* before keys expire */
 #define RENEW_AGAIN 30      /* seconds after which a renewal that failed is tried again */
+#define READ_AGAIN 60       /* seconds for which keys that were found in files count as new */
 #define LOCAL_SECONDS 2     /* within which a service of the machine must answer */
 #define SERVICE_SECONDS 10  /* within which another service of keys must */
 #define SERVICE_TRIES 3     /* of a request to it */
@@ -39,6 +40,7 @@ struct bl_access {
     struct bl_keys google, keys;
     bool keys_are_lent;   /* there are others when these end */
     int64_t keys_renewed; /* seconds since 1970 from which on others are asked for; 0: these do not end */
+    int64_t keys_read;    /* when others were found in the profile's files; 0: never */
     char *hub_token;
     bool has_profile, has_google, has_keys, has_hub_token; /* what was looked for */
     struct note *regions, *commits;
@@ -332,12 +334,36 @@ static int access_find_keys(struct bl_access *access, const struct bl_url *url, 
                                                  : "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
 }
 
+/* Reads the keys of the profile's files again, which a program may have renewed there. Returns whether there are others
+ * now, or others were found a moment ago, by a request that failed at the same time. The lock is held. */
+static bool access_read_keys_again(struct bl_access *access)
+{
+    struct bl_profile profile;
+    struct bl_error none = {0};
+    const struct bl_keys *old = &access->profile.keys, *found = &profile.keys;
+    int64_t now = (int64_t)time(NULL);
+    if (access->profile.is_environment || !old->token || bl_profile_read(&profile, &none))
+        return false;
+    if (found->access && (strcmp(found->access, old->access) != 0 || strcmp(found->secret, old->secret) != 0 ||
+                          !found->token || strcmp(found->token, old->token) != 0)) {
+        const struct bl_keys kept = profile.keys;
+        profile.keys = access->profile.keys;
+        access->profile.keys = kept;
+        access->has_keys = false;
+        access->keys_read = now;
+    }
+    bl_profile_free(&profile);
+    return access->keys_read && now - access->keys_read < READ_AGAIN;
+}
+
 bool bl_access_renew(struct bl_access *access, const struct bl_url *url)
 {
     (void)pthread_mutex_lock(&access->lock);
     bool is_store = url->scheme != BL_URL_WEB && url->scheme != BL_URL_HF;
     bool renews = is_store && access->keys.access && access->keys_are_lent;
     access->has_keys = access->has_keys && !renews;
+    if (!renews && is_store && access->keys.access)
+        renews = access_read_keys_again(access);
     (void)pthread_mutex_unlock(&access->lock);
     return renews;
 }
@@ -543,6 +569,18 @@ static int hub_prepare(struct bl_access *access, const struct bl_url *url, const
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
+/* Appends the MD5 of the bytes of an object or a part: the store compares them, and one with Object Lock takes none
+ * without it. Where the library refuses MD5, the header is left out. */
+static void ready_append_digest(struct bl_ready *ready, const struct bl_curl *curl, const struct bl_ask *ask)
+{
+    uint8_t digest[BL_MD5_SIZE];
+    if (!ask->body || strcmp(ask->method, "PUT") != 0 || !bl_curl_md5(curl, ask->body->data, ask->body->size, digest))
+        return;
+    bl_buffer_text(&ready->headers, "Content-MD5: ");
+    bl_base64_append(&ready->headers, digest, sizeof digest);
+    bl_buffer_byte(&ready->headers, '\0');
+}
+
 /* Says where a request may go. BL_EUSAGE: it would go unprotected through a network. */
 static int ready_protect(struct bl_ready *ready, const struct bl_access *access, struct bl_error *e)
 {
@@ -569,18 +607,6 @@ int bl_access_prepare(struct bl_access *access, const struct bl_url *url, const 
     (void)pthread_mutex_lock(&access->lock);
     if (url->scheme == BL_URL_WEB)
         bl_buffer_text(&ready->url, url->key);
-/* Appends the MD5 of the bytes of an object or a part: the store compares them, and one with Object Lock takes none
- * without it. Where the library refuses MD5, the header is left out. */
-static void ready_append_digest(struct bl_ready *ready, const struct bl_curl *curl, const struct bl_ask *ask)
-{
-    uint8_t digest[BL_MD5_SIZE];
-    if (!ask->body || strcmp(ask->method, "PUT") != 0 || !bl_curl_md5(curl, ask->body->data, ask->body->size, digest))
-        return;
-    bl_buffer_text(&ready->headers, "Content-MD5: ");
-    bl_base64_append(&ready->headers, digest, sizeof digest);
-    bl_buffer_byte(&ready->headers, '\0');
-}
-
     else
         code = url->scheme == BL_URL_HF ? hub_prepare(access, url, ask, ready, e)
                                         : store_prepare(access, url, ask, ready, e);
@@ -593,6 +619,7 @@ static void ready_append_digest(struct bl_ready *ready, const struct bl_curl *cu
         bl_buffer_printf(&ready->headers, "If-Match: \"%s\"", ask->tag);
         bl_buffer_byte(&ready->headers, '\0');
     }
+    ready_append_digest(ready, access->curl, ask);
     if (ask->is_new)
         bl_buffer_append(&ready->headers, "If-None-Match: *", sizeof "If-None-Match: *");
     BL_TRY(bl_buffer_check(&ready->url, e));
@@ -605,4 +632,3 @@ void bl_ready_free(struct bl_ready *ready)
     bl_buffer_free(&ready->url);
     bl_buffer_free(&ready->headers);
 }
-    ready_append_digest(ready, access->curl, ask);
