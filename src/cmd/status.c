@@ -352,7 +352,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
         return bl_error_set(e, BL_EFAIL,
                             "%s is an export, and finished: bload info describes it, bload verify checks it", v->dir);
     BL_TRY(bl_cmd_refuse_unfinished_export(dir, e));
-    if (bl_status_read(&v->status, dir, &why)) /* a directory without a dataset is not wrong usage */
+    if (bl_status_read(&v->status, dir, false, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
     int code = status_format(v, &text, e);
     return bl_cmd_answer(NULL, &text, !v->json, code, e);

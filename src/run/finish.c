@@ -314,7 +314,7 @@ static int gather_report_missing(const struct gathering *g, struct bl_error *e)
     struct bl_status status;
     struct bl_buffer text = {0};
     struct bl_error none = {0}; /* without a status the message names no tasks */
-    (void)bl_status_read(&status, gather->dir, &none);
+    (void)bl_status_read(&status, gather->dir, gather->mirror != NULL, &none);
     bl_missing_describe(&text, gather->dir, gather->format, g->missing, bl_format_shards(gather->format),
                         g->first_missing);
     bl_buffer_text(&text, ": ");

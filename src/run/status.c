@@ -364,7 +364,7 @@ static int status_read_unfinished(struct bl_status *s, const char *dir, const ch
         free(path);
     }
     BL_TRY(code);
-    if (s->has_manifest)
+    if (s->has_manifest && !s->shards_are_away)
         BL_TRY(bl_state_files_drop_lone(files, &s->manifest.format, dir, e));
     BL_TRY(status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e));
     BL_TRY(status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e));
@@ -508,9 +508,9 @@ out:
     return code;
 }
 
-int bl_status_read(struct bl_status *s, const char *dir, struct bl_error *e)
+int bl_status_read(struct bl_status *s, const char *dir, bool shards_are_away, struct bl_error *e)
 {
-    *s = (struct bl_status){.now = time(NULL)};
+    *s = (struct bl_status){.now = time(NULL), .shards_are_away = shards_are_away};
     int code = status_read_all(s, dir, e);
     if (!code)
         code = status_read_marks(s, dir, e);
