@@ -77,11 +77,13 @@ int bl_cmd_workers(const struct bl_common *common)
 
 int bl_cmd_check_parent(const char *option, const char *dir, bool parents, struct bl_error *e)
 {
-    if (parents || access(dir, F_OK) == 0 || errno != ENOENT)
+    if (access(dir, F_OK) == 0 || errno != ENOENT)
         return BL_OK; /* any other fault is reported when the directory is opened */
-    char *parent = bl_path_parent(dir);
+    if (bl_path_is_url(dir))
+        return bl_error_set(e, BL_EUSAGE, "%s %s is a URL, and this is written to a disk", option, dir);
+    char *parent = parents ? NULL : bl_path_parent(dir);
     if (!parent)
-        return bl_error_memory(e);
+        return parents ? BL_OK : bl_error_memory(e);
     int code = BL_OK;
     if (access(parent, F_OK) != 0 && errno == ENOENT)
         code =
@@ -266,7 +268,7 @@ void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, in
     bl_heartbeat_end(heartbeat, caught ? 128 + caught : cmd_exit_status(cmd, code, partial),
                      code && !caught ? cmd->error.text : NULL);
     char times[BL_PLURAL_SIZE];
-    if (heartbeat->missed)
+    if (heartbeat->missed && !code)
         bl_cmd_print("%s: the heartbeat for bload status could not be written, %s: %s", cmd->name,
                      bl_text_plural(times, heartbeat->missed, "time"), heartbeat->error.text);
 }

@@ -179,8 +179,7 @@ static const char *url_split_bucket(struct bl_url *url, const char *rest)
     return NULL;
 }
 
-/* Whether a part of the path is "." or "..", or empty but for the last one. */
-static bool path_has_steps(const char *path)
+bool bl_url_path_has_steps(const char *path)
 {
     for (const char *at = path; *at;) {
         size_t size = strcspn(at, "/");
@@ -233,7 +232,7 @@ static const char *url_split_repository(struct bl_url *url, const char *rest)
         url->revision = strdup("main");
     }
     path += *path == '/';
-    if (path_has_steps(path))
+    if (bl_url_path_has_steps(path))
         return "its path has an empty part, or one that is . or ..";
     url->bucket = strndup(rest, (size_t)(end - rest));
     url->key = strdup(path);

@@ -28,6 +28,9 @@ struct bl_url {
 /* Whether the text begins with one of these schemes and "://". */
 bool bl_url_is(const char *text);
 
+/* Whether a part of the path is "." or "..", or empty but for the last one. */
+bool bl_url_path_has_steps(const char *path);
+
 /* Parses a URL. BL_EUSAGE: bload reads no URLs of this scheme, or the URL is malformed. The message begins with it. */
 int bl_url_parse(struct bl_url *url, const char *text, struct bl_error *e);
 

@@ -32,7 +32,7 @@
 
 bool bl_mirror_is_needed(const char *output)
 {
-    return bl_url_is(output);
+    return bl_path_is_url(output);
 }
 
 const char *bl_mirror_dir(const struct bl_mirror *m)
@@ -68,7 +68,9 @@ char *bl_mirror_name_url(const struct bl_mirror *m, const char *text)
 
 void bl_mirror_count(const struct bl_mirror *m, struct bl_remote_counts *counts)
 {
-    bl_remote_count(m->remote, counts);
+    *counts = (struct bl_remote_counts){0};
+    if (m->remote) /* NULL: the URL was refused */
+        bl_remote_count(m->remote, counts);
 }
 
 /* --- what the store has ------------------------------------------------------------------------------------------- */
@@ -281,16 +283,21 @@ static int mirror_update(struct bl_mirror *m, struct bl_error *e)
 static int mirror_set_url(struct bl_mirror *m, const char *text, struct bl_error *e)
 {
     struct bl_url url = {0};
-    int code = bl_url_parse(&url, text, e);
-    if (!code && url.scheme != BL_URL_S3 && url.scheme != BL_URL_GS)
+    int code = bl_url_is(text) ? bl_url_parse(&url, text, e) : BL_OK;
+    if (!code && (!url.bucket || (url.scheme != BL_URL_S3 && url.scheme != BL_URL_GS)))
         code = bl_error_set(e, BL_EUSAGE, "%s: datasets are written to s3:// and gs:// URLs, and to directories", text);
     size_t size = strlen(text);
     while (size && text[size - 1] == '/')
         size--;
     bool named = !code && strspn(url.key, "/") < strlen(url.key);
+    for (size_t end = named ? strlen(url.key) : 0; end && url.key[end - 1] == '/'; end--)
+        url.key[end - 1] = '\0';
     if (!code && !named)
         code = bl_error_set(e, BL_EUSAGE, "%s names no place in the bucket: add one, as in %.*s/dataset", text,
                             (int)size, text);
+    /* Some stores refuse such keys, and others take them for another place. */
+    if (!code && bl_url_path_has_steps(url.key))
+        code = bl_error_set(e, BL_EUSAGE, "%s: its path has an empty part, or one that is . or ..", text);
     bl_url_free(&url);
     BL_TRY(code);
     m->url = strndup(text, size);
