@@ -116,7 +116,8 @@ int bl_cmd_directory(struct bl_cmd *cmd, const char **dir);
 int bl_cmd_end(struct bl_cmd *cmd, int code, bool partial);
 
 /* Ends the heartbeat with the exit status that bl_cmd_end returns for this code and partial; the caller calls
- * bl_cmd_end next. The lock must still be held. Prints why beats could not be written, if any could not. */
+ * bl_cmd_end next. The lock must still be held. Prints why beats of work that succeeded could not be
+ * written; otherwise the work's own error says more. */
 void bl_cmd_end_heartbeat(struct bl_cmd *cmd, struct bl_heartbeat *heartbeat, int code, bool partial);
 
 /* Writes a text to a file that the user named; NULL or "-" is standard output. A file gets its name when it is

@@ -107,7 +107,10 @@ void bl_cmd_output_close(struct bl_cmd_output *output, bool done, struct bl_cmd 
 {
     if (!output->mirror)
         return;
+    const char *left = bl_mirror_left(output->mirror);
     output_name_url(output, cmd->error.text, sizeof cmd->error.text);
+    if (done && left)
+        bl_cmd_print("%s: uploads that were begun and not completed, if any, are left: %s", cmd->name, left);
     if (done && !cmd->common.quiet)
         output_print(output);
     if (done && getenv(BL_CLAIMED))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -378,12 +379,16 @@ static const struct fault_meaning {
     {410, NULL, BL_URL_WEB, "there is no such file"},
 };
 
-/* And to a write, before the table above. */
+/* And to a write, before the table above. What may not be done depends on the verb. */
 static const struct fault_meaning write_meanings[] = {
     {0, "NotImplemented", BL_URL_S3,
      "the store does not have what bload needs: conditional writes (If-None-Match, If-Match) and uploads in parts"},
     {403, "AccessDenied", BL_URL_S3, "access denied: the credentials may not write it"},
 };
+static const char fault_no_removal[] = "access denied: the credentials may not remove it (s3:DeleteObject)";
+static const char fault_no_end[] = "access denied: the credentials may not end uploads of it (s3:AbortMultipartUpload)";
+static const char fault_no_uploads[] =
+    "access denied: the credentials may not list uploads of the bucket (s3:ListBucketMultipartUploads)";
 
 /* Returns the meaning of an answer by a table, or NULL. */
 static const char *meaning_find(const struct fault_meaning *table, size_t count, enum bl_url_scheme scheme, int status,
@@ -399,13 +404,32 @@ static const char *meaning_find(const struct fault_meaning *table, size_t count,
 
 static const char *fault_find_meaning(const struct bl_fetch *f, const char *code)
 {
-    const char *found = NULL;
+    const char *found = NULL, *verb = f->verb ? f->verb : "";
+    bool is_denied = f->answer.status == 403 && strcmp(code, "AccessDenied") == 0;
+    if (is_denied && f->ask.purpose == BL_GET_UPLOADS)
+        return fault_no_uploads;
+    if (is_denied && strcmp(verb, "removed") == 0)
+        return fault_no_removal;
+    if (is_denied && strcmp(verb, "ended") == 0)
+        return fault_no_end;
     if (f->is_write)
         found = meaning_find(write_meanings, sizeof write_meanings / sizeof *write_meanings, f->url->scheme,
                              f->answer.status, code);
     return found ? found
                  : meaning_find(fault_meanings, sizeof fault_meanings / sizeof *fault_meanings, f->url->scheme,
                                 f->answer.status, code);
+}
+
+/* Records what an answer means, and what the store adds: which user and policy, where access is denied. */
+static int fetch_fail_meaning(const struct bl_fetch *f, int code, const char *meaning, const struct bl_store_fault *fault,
+                              struct bl_error *e)
+{
+    bool is_definite = f->is_definite || f->is_write;
+    bool adds = strcmp(fault->code, "AccessDenied") == 0 && *fault->message &&
+                strncasecmp(fault->message, "Access Denied", strlen("Access Denied")) != 0;
+    return bl_error_set(e, code, "%s: %s%s%s%s", f->name,
+                        is_definite ? "" : "the object vanished, or access to it: ", meaning, adds ? ": " : "",
+                        adds ? fault->message : "");
 }
 
 /* Records why the fetch failed. tries: how many there were. */
@@ -423,10 +447,8 @@ static int fetch_fail(const struct bl_fetch *f, int tries, struct bl_error *e)
                             *a->reason ? ": " : "", a->reason);
     fetch_parse_fault(f, &fault);
     const char *meaning = a->outcome == BL_ANSWERED ? fault_find_meaning(f, fault.code) : NULL;
-    if (meaning && (f->is_definite || f->is_write))
-        return bl_error_set(e, code, "%s: %s", f->name, meaning);
     if (meaning)
-        return bl_error_set(e, code, "%s: the object vanished, or access to it: %s", f->name, meaning);
+        return fetch_fail_meaning(f, code, meaning, &fault, e);
     if (a->outcome != BL_ANSWERED || fetch_is_temporary(f))
         code = BL_EFAIL;
     bl_text_plural(plural, tries, "try|tries");

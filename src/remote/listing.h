@@ -62,7 +62,7 @@ void bl_sts_answer_free(struct bl_sts_answer *answer);
 /* What is wrong with a request to S3, or to the service of tokens; texts that the answer does not have are "". */
 struct bl_store_fault {
     char code[64];     /* "NoSuchBucket" */
-    char message[256]; /* a sentence */
+    char message[512]; /* a sentence */
     char region[64];   /* of the bucket */
 };
 

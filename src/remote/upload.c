@@ -235,18 +235,25 @@ int bl_remote_put_last(struct bl_remote *remote, const char *url, const void *da
     return memory_put(remote, url, data, size, condition, PUT_LAST, written, e);
 }
 
-int bl_remote_delete(struct bl_remote *remote, const char *url, struct bl_error *e)
+/* Removes an object. is_definite: as of the fetch. */
+static int object_delete(struct bl_remote *remote, const char *url, bool is_definite, struct bl_error *e)
 {
     struct bl_url parts;
     BL_TRY(target_parse(&parts, url, false, e));
     struct bl_fetch f = write_begin(remote, url, &parts, "DELETE");
     f.verb = "removed";
+    f.is_definite = is_definite;
     int code = bl_fetch_run(&f, e);
     if (!code && !write_is_accepted(&f) && f.answer.status != 404)
         code = write_fail(&f, e);
     bl_answer_free(&f.answer);
     bl_url_free(&parts);
     return code;
+}
+
+int bl_remote_delete(struct bl_remote *remote, const char *url, struct bl_error *e)
+{
+    return object_delete(remote, url, false, e);
 }
 
 /* --- uploads in parts --------------------------------------------------------------------------------------------- */
@@ -679,7 +686,7 @@ int bl_remote_probe_conditional(struct bl_remote *remote, const char *url, struc
     for (size_t i = 0; i < sizeof probe_steps / sizeof *probe_steps && !code; i++)
         code = probe_run_step(remote, name.data, &parts, &probe_steps[i], &tag, e);
     if (tag) {
-        int removed = bl_remote_delete(remote, name.data, &fault);
+        int removed = object_delete(remote, name.data, true, &fault);
         code = code ? code : bl_error_pass(e, removed, &fault);
     }
     free(tag);

@@ -102,11 +102,15 @@ int bl_mirror_check_shards(const struct bl_mirror *mirror, const struct bl_forma
 /* Copies the finished dataset in the scratch to the store, the manifest last, and removes the state there. */
 int bl_mirror_finish(struct bl_mirror *mirror, struct bl_error *e);
 
-/* Removes the state in the store, and uploads that were begun and not completed. */
+/* Removes the state in the store, and ends uploads that were begun and not completed. A store that does not let them be
+ * listed or ended is no error, as the dataset is complete without that: see bl_mirror_left. */
 int bl_mirror_remove_state(struct bl_mirror *mirror, struct bl_error *e);
 
 /* Removes the state of a finished dataset, where a run was killed at its end. */
 int bl_mirror_remove_leftovers(struct bl_mirror *mirror, struct bl_error *e);
+
+/* Returns why uploads that were begun and not completed could not be ended; NULL: they were, or none was to be. */
+const char *bl_mirror_left(const struct bl_mirror *mirror);
 
 /* Sets what was transferred. */
 void bl_mirror_count(const struct bl_mirror *mirror, struct bl_remote_counts *counts);

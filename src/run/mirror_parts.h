@@ -35,6 +35,7 @@ struct bl_mirror {
     bool finished; /* the store had a manifest */
     bool keeps;    /* the scratch has what a run began that the store knows: the next run needs it */
     bool begun;    /* the store has state, so that another run can go on with what is in the scratch */
+    struct bl_error left; /* why uploads that others began could not be ended */
 };
 
 /* Returns the object of that name which the store had when the mirror was opened; or NULL. */

@@ -263,6 +263,7 @@ static int mirror_remove_below(struct bl_mirror *m, const char *url, struct bl_e
 int bl_mirror_remove_state(struct bl_mirror *m, struct bl_error *e)
 {
     struct bl_buffer url = {0};
+    struct bl_error fault = {0};
     int64_t count;
     bl_buffer_printf(&url, "%s/" BL_WORK_FOLDER "/", m->url);
     int code = bl_buffer_check(&url, e);
@@ -277,10 +278,16 @@ int bl_mirror_remove_state(struct bl_mirror *m, struct bl_error *e)
     bl_buffer_printf(&url, "%s/", m->url);
     if (!code)
         code = bl_buffer_check(&url, e);
-    if (!code)
-        code = bl_remote_clear_uploads(m->remote, url.data, 0, &count, e);
+    if (!code && bl_remote_clear_uploads(m->remote, url.data, 0, &count, &fault) == BL_ECANCEL)
+        code = bl_error_pass(e, BL_ECANCEL, &fault);
+    m->left = fault;
     bl_buffer_free(&url);
     return code;
+}
+
+const char *bl_mirror_left(const struct bl_mirror *m)
+{
+    return m->left.code ? m->left.text : NULL;
 }
 
 int bl_mirror_remove_leftovers(struct bl_mirror *m, struct bl_error *e)

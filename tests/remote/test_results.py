@@ -554,12 +554,91 @@ class Refused(Results):
 
     @each([
         ("denied", URL, "access denied"), ("bucket", "s3://none/d", "there is no such bucket"), ("web", "https://example.org/d", "https://example.org/d: "),
-        ("hub", "hf://datasets/owner/name/d", "hf://datasets/owner/name/d: "), ("no_name", "s3://", "it has no bucket")])
+        ("hub", "hf://datasets/owner/name/d", "hf://datasets/owner/name/d: "), ("no_name", "s3://", "it has no bucket"),
+        ("no_place", "s3://bucket/", "names no place in the bucket"), ("slash", "s3://bucket//d", "its path has an empty part"),
+        ("slashes", "s3://bucket/a//d", "its path has an empty part"), ("steps", "s3://bucket/a/../d", "or one that is . or .."),
+        ("hadoop", "s3a://bucket/d", "datasets are written to s3:// and gs:// URLs, and to directories"),
+        ("file", "file:///tmp/d", "datasets are written to s3:// and gs:// URLs, and to directories")])
     def test_places(self, name, url, words):
         if name == "denied":
             self.store.fault = lambda request: "error 403 AccessDenied" if request.method in WRITES else None
         self.fails(2, words, *self.COMMAND, url)
+        self.fails(1 if name == "denied" else 2, URL if name == "denied" else words, "status", url)
         self.nothing()
+
+    @each([("export", ("export", "local", "--to", "webdataset")), ("view", ("view", "local", "-T", "256")),
+           ("spool", ("pack", "v", *TEXT, "-T", "256", "--spool", "s3://bucket/x"))])
+    def test_not_here(self, name, command):
+        """What is written to disks alone says so of a URL."""
+        self.bload(*self.COMMAND, "local")
+        option = "--spool" if name == "spool" else "-o"
+        self.fails(2, f"{option} s3://bucket/x is a URL, and this is written to a disk", *command, "-o", "s3://bucket/x")
+
+    @each(["configuration", "sequences.tsv", "sequences.checksum", "draft.json", "/shards/", ".record", "/d/index.safetensors", "/d/manifest.json"])
+    def test_denied_object(self, part):
+        """An object that may not be written is named, in one line that blames nothing else; later the run goes on."""
+        self.bload(*self.COMMAND, "local")
+        self.store.fault = lambda request: "error 403 AccessDenied" if request.method == "PUT" and part in request.path else None
+        said = self.fails(1, "access denied: the credentials may not write it: it is refused", *self.COMMAND, URL)
+        self.assertRegex(said, rf"^bload: pack: s3://\S*{re.escape(part)}\S*: access denied")
+        self.whole()
+        self.store.fault = None
+        self.bload(*self.COMMAND, URL)
+        self.complete()
+
+    @each([
+        ("remove", lambda r: r.method == "DELETE" and not r.query, 2, "the credentials may not remove it (s3:DeleteObject)"),
+        ("list", lambda r: r.method == "GET" and "uploads=" in r.query.split("&"), 0, "may not list uploads of the bucket (s3:ListBucketMultipartUploads)"),
+        ("end", lambda r: r.method == "DELETE" and r.query, 0, "the credentials may not end uploads of it (s3:AbortMultipartUpload)")])
+    def test_policies(self, _, is_denied, status, words):
+        """A policy that does not let uploads be listed or ended: the dataset is complete, and what may be left is told."""
+        self.bload(*self.COMMAND, "local")
+        self.store.fault = lambda request: "error 403 AccessDenied" if is_denied(request) else None
+        said = self.bload(*self.COMMAND, URL, status=status)
+        self.assertIn(words, said)
+        self.assertEqual(said.count("\n"), 1, said)
+        if status == 0:
+            self.assertRegex(said, "^bload: pack: uploads that were begun and not completed, if any, are left: ")
+            self.assertEqual(self.bload(*self.COMMAND, URL), "")
+            self.clear_uploads()
+            self.complete()
+
+    @each(["text", "arrays"])
+    def test_object_lock(self, name):
+        """A bucket with Object Lock takes no object and no part without a digest."""
+        command = self.COMMAND
+        if name == "arrays":
+            self.arrays()
+            command = "pack", "-q", "a", "-T", "64", "--shard-size", "10M", "-o"
+        self.bload(*command, "local")
+        self.store.locked.add("bucket")
+        self.bload(*command, URL)
+        self.complete()
+
+    @each([("renewed", True), ("ended", False)])
+    def test_session(self, name, is_renewed):
+        """A session that ends in the middle of a run, whose keys are in a file: a program may have renewed them there."""
+        self.store.keys.update({"AKFIRST": ("one", "token-1"), "AKNEXT": ("two", "token-2")})
+
+        def write_keys(access):
+            secret, token = self.store.keys[access]
+            self.write(".aws/credentials", f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\naws_session_token = {token}\n".encode())
+
+        def end_session(request):
+            if request.number == 14:
+                self.store.expired.add("AKFIRST")
+                if is_renewed:
+                    write_keys("AKNEXT")
+        write_keys("AKFIRST")
+        self.bload(*self.COMMAND, "local")
+        self.store.fault = end_session
+        own = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+        if not is_renewed:
+            self.fails(1, "the session has expired: log in again", *self.COMMAND, URL, **own)
+            self.store.fault = None
+            write_keys("AKNEXT")
+        self.bload(*self.COMMAND, URL, **own)
+        self.complete()
 
     @each([("If-None-Match", "the store ignores If-None-Match"), ("completion", "ignores If-None-Match where an upload in parts is completed"),
            ("all", "conditional writes")])
@@ -690,6 +769,9 @@ class Tasks(Results):
         process = self.start("finish", "-q", URL)
         self.assertIn(URL, process.communicate(timeout=60)[1].decode())
         self.assertIn(process.returncode, (1, 2))
+        self.task("pack", *sources, *options, "--task", f"1/{self.COUNT}", "-o", URL)
+        # Tasks whose shards are all there are not named.
+        self.assertRegex(self.bload("finish", "-q", URL, status=1), f"run the same bload pack --task I/{self.COUNT} command for I = 0, 2$")
         for number in range(self.COUNT):
             self.task("pack", *sources, *options, "--task", f"{number}/{self.COUNT}", "-o", URL, number=number)
         self.task("finish", URL)
