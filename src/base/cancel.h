@@ -3,8 +3,13 @@
 #ifndef BL_CANCEL_H
 #define BL_CANCEL_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+/* The signal that is sent to a thread, by pthread_kill, to end its waiting in a system call, so that it looks at the
+ * flag. bload has a handler for it (cmd/signals.c); without one it does nothing. */
+#define BL_CANCEL_ROUSE SIGURG
 
 struct bl_cancel {
     atomic_int requested; /* 0, the number of a signal, or -1 after a fatal error; the first one stays */

@@ -52,6 +52,12 @@ static void signal_handle(int signal_number)
     errno = kept;
 }
 
+/* The handler of BL_CANCEL_ROUSE. That it runs ends the waiting of a thread. */
+static void signal_rouse(int signal_number)
+{
+    (void)signal_number;
+}
+
 /* The handler of SIGUSR2. */
 static void signal_ask(int signal_number)
 {
@@ -92,6 +98,9 @@ void bl_signals_install(struct bl_cancel *cancel)
     /* The timer and SIGPIPE belong to the tool, so their earlier actions do not matter. */
     action.sa_handler = signal_time_out;
     sigaction(SIGALRM, &action, NULL);
+    struct sigaction rouse = {.sa_handler = signal_rouse, .sa_flags = SA_RESTART};
+    sigemptyset(&rouse.sa_mask);
+    sigaction(BL_CANCEL_ROUSE, &rouse, NULL);
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);

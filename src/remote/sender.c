@@ -5,19 +5,23 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/fs.h"
 #include "base/io.h"
+#include "remote/fetch.h"
 #include "remote/once.h"
 #include "remote/upload.h"
 
 #define RECORD_MAX ((size_t)64 << 20) /* bytes of a record */
+#define WAIT_NANOSECONDS 50000000     /* between two looks whether the work was cancelled */
 
 /* A file in the queue; its texts are its own. */
 struct queued_file {
@@ -154,6 +158,30 @@ static int sender_wake(struct bl_sender *s, struct bl_error *e)
     return BL_OK;
 }
 
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
+
+/* Interrupts the waiting of threads for the network. libcurl looks only once a second whether the work was cancelled,
+ * where nothing comes from the store, and the tool ends sooner: without this, an upload would be left in the store. */
+static void sender_rouse(const struct bl_sender *s)
+{
+    for (int i = 0; i < s->threads; i++)
+        (void)pthread_kill(s->thread[i], BL_CANCEL_ROUSE);
+}
+
+/* Waits until a file was sent, or for a while. The lock is held. */
+static void sender_wait(struct bl_sender *s)
+{
+    struct timespec end;
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += WAIT_NANOSECONDS;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&s->has_room, &s->lock, &end);
+    bool is_cancelled = s->remote->cancel && bl_cancelled(s->remote->cancel);
+    if (is_cancelled || atomic_load(&s->remote->is_ending))
+        sender_rouse(s);
+}
+
 /* --- the sender --------------------------------------------------------------------------------------------------- */
 
 int bl_sender_open(struct bl_sender **out, struct bl_remote *remote, int threads, struct bl_error *e)
@@ -185,7 +213,7 @@ int bl_sender_add(struct bl_sender *s, const struct bl_sending *what, struct bl_
         return bl_error_memory(e);
     (void)pthread_mutex_lock(&s->lock);
     while (!s->code && s->under_way >= s->threads_max)
-        (void)pthread_cond_wait(&s->has_room, &s->lock);
+        sender_wait(s);
     int code = sender_check(s, e);
     if (!code) {
         *s->last = file;
@@ -206,7 +234,7 @@ int bl_sender_finish(struct bl_sender *s, struct bl_error *e)
 {
     (void)pthread_mutex_lock(&s->lock);
     while (!s->code && s->under_way)
-        (void)pthread_cond_wait(&s->has_room, &s->lock);
+        sender_wait(s);
     int code = sender_check(s, e);
     (void)pthread_mutex_unlock(&s->lock);
     return code;
@@ -220,6 +248,8 @@ void bl_sender_close(struct bl_sender *s)
     s->is_closing = true;
     sender_drop(s);
     (void)pthread_cond_broadcast(&s->has_work);
+    while (s->under_way) /* what is being sent is stopped, or sent */
+        sender_wait(s);
     (void)pthread_mutex_unlock(&s->lock);
     for (int i = 0; i < s->threads; i++)
         (void)pthread_join(s->thread[i], NULL);

@@ -324,6 +324,24 @@ class Killed(Results):
         self.arrays()
         self.check(("pack", "-q", "s3://in/a/", "-T", "64", "--shard-size", "10M", "-o", URL), 8, ["before", "after, kept", "after", "before, kept"], "-j", "1")
 
+    def test_probe(self):
+        """A run that is killed while it tries the store: what it leaves is no dataset, and the next run removes it."""
+        self.text(4)
+        command = "pack", "-q", "v", *TEXT, *SMALL, "-o", URL
+        self.bload(*command[:-1], "local")
+        left = 0
+        for number in range(2, 9):
+            Stopper(self.store, number, True).follow(self.start(*command))
+            names = sorted(self.objects())
+            left += len(names) == 1 and ".bload/.bload-probe-" in names[0]
+            self.assertIn("is neither a dataset nor an unfinished one", self.bload("status", URL, status=1))
+            self.assertIn("nothing to finish", self.bload("finish", URL, status=2))
+            self.assertEqual(sorted(self.objects()), names)
+            self.bload(*command)
+            self.complete()
+            self.clear()
+        self.assertGreater(left, 4)
+
     @each([(f"{name}_{number}", getattr(signal, name), number) for name, number in (("SIGINT", 20), ("SIGINT", 24), ("SIGTERM", 30))])
     def test_stopped(self, _, number, request):
         """Ctrl-C ends it within a second, as it ends a local run; what is there is used again."""
@@ -342,20 +360,24 @@ class Killed(Results):
         self.assertEqual(there & set(self.uploaded()), set())
         self.complete()
 
-    def test_stopped_in_parts(self):
-        """Ctrl-C in the middle of an upload in parts ends the upload in the store."""
+    @each([("answering", None), ("silent", "silence 60")])
+    def test_stopped_in_parts(self, _, fault):
+        """Ctrl-C in the middle of an upload in parts ends the upload in the store, also while it waits for an answer that does not come."""
         self.arrays()
         self.bload("pack", "-q", "a", "-T", "64", "--shard-size", "10M", "-o", "local")
         process = []
 
         def stop(request):
             if "partNumber=2" in request.query and process:
-                process[0].send_signal(signal.SIGINT)
-                time.sleep(0.1)
+                threading.Timer(0.3 if fault else 0, process[0].send_signal, [signal.SIGINT]).start()
+                return fault or time.sleep(0.1)
+            return None
         self.store.fault = stop
         process.append(self.start("pack", "-q", "a", "-T", "64", "--shard-size", "10M", "-j", "1", "-o", URL))
         said = process[0].communicate(timeout=60)[1].decode()
         self.assertEqual(process[0].returncode, -signal.SIGINT, said)
+        self.assertEqual(said, "bload: pack: interrupted; run the same command to resume\n")
+        self.store.stopped.set()
         settle(self.store)
         self.assertEqual(list(self.store.uploads), ["elsewhere"])
         self.store.fault = None
