@@ -24,6 +24,7 @@
 #define TEXT_MAX ((size_t)64 << 10)     /* bytes that are kept of a body that is no data */
 #define SPEED_MIN 1024L                 /* bytes a second; less for stall_seconds is a stalled connection */
 #define BUFFER_BYTES (256L << 10)
+#define PROMPT_MAX ((size_t)1 << 20)    /* bytes of a body that is sent at once: the server is not asked first */
 #define WAIT_MAX 3600
 
 /* An exchange in progress. */
@@ -478,6 +479,8 @@ static struct bl_curl_list *request_make_list(const struct bl_curl *curl, const 
         bl_buffer_printf(&range, "Range: bytes=%lld-%lld", (long long)r->begin, (long long)r->end - 1);
         more = range.failed ? NULL : curl->curl_slist_append(list, range.data);
     }
+    if (more && r->body && r->body->size <= PROMPT_MAX)
+        more = curl->curl_slist_append(list, "Expect:");
     for (size_t at = 0; more && r->headers && at < r->headers->size; at += strlen(r->headers->data + at) + 1)
         more = curl->curl_slist_append(list, r->headers->data + at);
     bl_buffer_free(&range);

@@ -191,6 +191,12 @@ class Putting(Written):
         self.store.regions["bucket"] = "eu-north-1"
         self.assertEqual(self.write("small", "new"), f"written {tag_of(SMALL)}")
 
+    def test_prompt(self):
+        """Small bodies are sent at once; before a part the store is asked (Expect: 100-continue), as it may refuse it."""
+        for name in "empty", "small", "large":
+            self.write(name)
+        self.assertEqual(["expect" in r.headers for r in self.store.requests], [False, False, False, True, True, True, False])
+
     def test_digests(self):
         """Each object and each part has its MD5, which the store compares."""
         self.store.locked.add("bucket")
