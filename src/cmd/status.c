@@ -20,6 +20,7 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "export/finished.h"
+#include "run/mirror.h"
 #include "run/packing.h"
 #include "run/status.h"
 
@@ -201,7 +202,10 @@ static void status_format_next(struct bl_buffer *out, const struct showing *v)
             bl_buffer_text(out, "run the same bload pack command to finish it");
         break;
     case BL_AT_END:
-        if (s->pack.finished < s->pack.units)
+        if (s->pack.finished < s->pack.units && v->dataset.mirror)
+            bl_buffer_printf(out, "remove %s/" BL_MANIFEST_FILE ", and the same bload pack command makes them again",
+                             bl_mirror_url(v->dataset.mirror));
+        else if (s->pack.finished < s->pack.units)
             bl_buffer_text(out, "run the same bload pack command to make the missing shards again");
         else if (s->verified < s->verify_tasks)
             bl_buffer_printf(out, "bload verify %s", v->dir);
@@ -352,7 +356,7 @@ static int status_run(struct bl_cmd *cmd, struct showing *v)
         return bl_error_set(e, BL_EFAIL,
                             "%s is an export, and finished: bload info describes it, bload verify checks it", v->dir);
     BL_TRY(bl_cmd_refuse_unfinished_export(dir, e));
-    if (bl_status_read(&v->status, dir, false, &why)) /* a directory without a dataset is not wrong usage */
+    if (bl_status_read(&v->status, dir, NULL, &why)) /* a directory without a dataset is not wrong usage */
         return bl_error_pass(e, BL_EFAIL, &why);
     int code = status_format(v, &text, e);
     return bl_cmd_answer(NULL, &text, !v->json, code, e);

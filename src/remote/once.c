@@ -6,6 +6,19 @@
 
 #define TRIES 3 /* of a write that meets an object, which then is not there */
 
+/* Compares an object whose record is there: its size is enough. */
+static int object_match_size(struct bl_remote *remote, const char *url, int64_t size, enum bl_payload_match *match,
+                             struct bl_error *e)
+{
+    struct bl_remote_object object = {0};
+    struct bl_error fault = {0};
+    int code = bl_remote_stat(remote, url, &object, &fault);
+    *match = code ? BL_MATCH_ABSENT : object.size == size ? BL_MATCH_SAME : BL_MATCH_OTHER;
+    bool is_absent = code == BL_EUSAGE && object.size < 0;
+    bl_remote_object_free(&object);
+    return is_absent ? BL_OK : bl_error_pass(e, code == BL_EUSAGE ? BL_EFAIL : code, &fault);
+}
+
 /* Writes an object once. record: NULL for none. *was_there: it was there with these bytes. */
 static int object_write_once(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
                              const struct bl_remote_record *record, bool *was_there, struct bl_error *e)
@@ -26,7 +39,9 @@ static int object_write_once(struct bl_remote *remote, const char *url, const st
             const struct bl_payload told = {.data = record->data, .fd = -1, .size = (int64_t)record->size};
             BL_TRY(bl_payload_match(remote, record->url, &told, &match, e));
         }
-        if (match != BL_MATCH_SAME)
+        if (match == BL_MATCH_SAME)
+            BL_TRY(object_match_size(remote, url, payload->size, &match, e));
+        else
             BL_TRY(bl_payload_match(remote, url, payload, &match, e));
         if (match == BL_MATCH_SAME)
             return BL_OK;

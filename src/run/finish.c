@@ -270,7 +270,7 @@ static int gather_work(void *context, void *worker, void *job_, struct bl_error 
     if (g->mirror && !bl_mirror_has_shard(g->mirror, job->shard))
         return BL_OK;
     if (g->mirror)
-        return bl_shard_record_read(&job->record, g->format, g->dir, job->shard, &job->found, e);
+        return bl_mirror_read_record(g->mirror, g->format, job->shard, &job->record, &job->found, e);
     return bl_shard_find(g->format, g->dir, job->shard, &job->record, &job->found, e);
 }
 
@@ -314,7 +314,7 @@ static int gather_report_missing(const struct gathering *g, struct bl_error *e)
     struct bl_status status;
     struct bl_buffer text = {0};
     struct bl_error none = {0}; /* without a status the message names no tasks */
-    (void)bl_status_read(&status, gather->dir, gather->mirror != NULL, &none);
+    (void)bl_status_read(&status, gather->dir, gather->mirror, &none);
     bl_missing_describe(&text, gather->dir, gather->format, g->missing, bl_format_shards(gather->format),
                         g->first_missing);
     bl_buffer_text(&text, ": ");

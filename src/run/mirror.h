@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "remote/remote.h"
 #include "store/format.h"
+#include "store/shard_table.h"
 
 struct bl_mirror;
 
@@ -72,6 +73,13 @@ int bl_mirror_replace(struct bl_mirror *mirror, const char *name, const void *da
 
 /* Whether the store has the shard and its record, which is in the scratch then; or the shard is on its way there. */
 bool bl_mirror_has_shard(const struct bl_mirror *mirror, int64_t shard);
+
+/* Reads the record of such a shard. *found is false if it is damaged, or the shard in the store has another size. */
+int bl_mirror_read_record(const struct bl_mirror *mirror, const struct bl_format *format, int64_t shard,
+                          struct bl_shard_record *record, bool *found, struct bl_error *e);
+
+/* Takes such a shard for one that the store does not have, so that it is sent. */
+void bl_mirror_drop_shard(struct bl_mirror *mirror, int64_t shard);
 
 /* Has a complete shard and its record sent, in the background. Waits while too many are on their way. */
 int bl_mirror_send_shard(struct bl_mirror *mirror, const struct bl_format *format, int64_t shard, struct bl_error *e);

@@ -30,6 +30,8 @@
 #define DESCRIPTORS 16       /* of the walk that empties a scratch */
 #define SHARDS_MAX 100000000 /* no run has a shard of a larger number */
 
+enum { RECORD_IS_THERE = 1, SHARD_IS_THERE = 2 };
+
 bool bl_mirror_is_needed(const char *output)
 {
     return bl_path_is_url(output);
@@ -240,19 +242,34 @@ int bl_mirror_reserve(struct bl_mirror *m, int64_t shard, struct bl_error *e)
     return BL_OK;
 }
 
-/* Notes the shards whose records the store has. */
-static int mirror_note_shards(struct bl_mirror *m, struct bl_error *e)
+/* Whether an object is a shard or a record of one; sets its bit of m->sent, and the shard's number. */
+static bool name_find_shard(const char *name, uint8_t *bit, int64_t *shard)
 {
     static const char begin[] = BL_WORK_FOLDER "/";
+    char last[64];
+    const char *slash = strrchr(name, '/');
+    *bit = strncmp(name, begin, strlen(begin)) == 0 ? RECORD_IS_THERE : SHARD_IS_THERE;
+    if (*bit == RECORD_IS_THERE)
+        return bl_text_numbered(name + strlen(begin), "shard-", 8, ".record", shard) && *shard <= SHARDS_MAX;
+    if (!slash || strncmp(name, SHARDS, strlen(SHARDS)) != 0)
+        return false;
+    snprintf(last, sizeof last, "%.*s", (int)strcspn(slash + 1, "."), slash + 1);
+    return bl_text_numbered(last, "shard-", 8, "", shard) && *shard <= SHARDS_MAX;
+}
+
+/* Notes the shards that the store has, with their records. Somebody may have removed a shard whose record is left. */
+static int mirror_note_shards(struct bl_mirror *m, struct bl_error *e)
+{
     int64_t shard;
+    uint8_t bit;
     for (size_t i = 0; i < m->objects; i++) {
-        const char *name = m->object[i].name;
-        if (strncmp(name, begin, strlen(begin)) != 0 ||
-            !bl_text_numbered(name + strlen(begin), "shard-", 8, ".record", &shard) || shard > SHARDS_MAX)
+        if (!name_find_shard(m->object[i].name, &bit, &shard))
             continue;
         BL_TRY(bl_mirror_reserve(m, shard, e));
-        m->sent[shard] = 1;
+        m->sent[shard] |= bit;
     }
+    for (size_t i = 0; i < m->shards; i++)
+        m->sent[i] = m->sent[i] == (RECORD_IS_THERE | SHARD_IS_THERE);
     return BL_OK;
 }
 

@@ -122,6 +122,26 @@ bool bl_mirror_has_shard(const struct bl_mirror *m, int64_t shard)
     return (size_t)shard < m->shards && m->sent[shard];
 }
 
+int bl_mirror_read_record(const struct bl_mirror *m, const struct bl_format *format, int64_t shard,
+                          struct bl_shard_record *record, bool *found, struct bl_error *e)
+{
+    char name[BL_SHARD_NAME_MAX];
+    BL_TRY(bl_shard_record_read(record, format, m->dir, shard, found, e));
+    bl_format_shard_name(format, shard, name);
+    const struct bl_mirror_object *o = bl_mirror_find(m, name); /* NULL: this run has sent it */
+    if (*found && o && o->size != record->bytes) {
+        bl_shard_record_free(record);
+        *found = false;
+    }
+    return BL_OK;
+}
+
+void bl_mirror_drop_shard(struct bl_mirror *m, int64_t shard)
+{
+    if ((size_t)shard < m->shards)
+        m->sent[shard] = 0;
+}
+
 int bl_mirror_send_shard(struct bl_mirror *m, const struct bl_format *format, int64_t shard, struct bl_error *e)
 {
     char name[BL_SHARD_NAME_MAX], record[64];

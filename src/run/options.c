@@ -211,8 +211,12 @@ void bl_pack_block_range(const struct bl_pack *pack, int64_t *begin, int64_t *en
 int bl_pack_find_shard(const struct bl_pack *pack, int64_t shard, struct bl_shard_record *record, bool *found,
                        struct bl_error *e)
 {
-    if (pack->mirror && bl_mirror_has_shard(pack->mirror, shard))
-        return bl_shard_record_read(record, pack->format, pack->dir, shard, found, e);
+    if (pack->mirror && bl_mirror_has_shard(pack->mirror, shard)) {
+        BL_TRY(bl_mirror_read_record(pack->mirror, pack->format, shard, record, found, e));
+        if (!*found)
+            bl_mirror_drop_shard(pack->mirror, shard);
+        return BL_OK;
+    }
     if (!pack->missing || !pack->missing->is_missing)
         return bl_shard_find(pack->format, pack->dir, shard, record, found, e);
     *record = (struct bl_shard_record){.shard = shard,

@@ -20,6 +20,7 @@
 #include "base/checksum.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "run/mirror.h"
 #include "run/state.h"
 #include "run/state_files.h"
 #include "store/folders.h"
@@ -349,6 +350,17 @@ out:
     return code;
 }
 
+/* Drops the records of shards that the store does not have. */
+static void records_drop_lone(struct bl_numbers *records, const struct bl_mirror *mirror)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < records->count; i++) {
+        if (bl_mirror_has_shard(mirror, records->at[i]))
+            records->at[kept++] = records->at[i];
+    }
+    records->count = kept;
+}
+
 /* Reads DIR/.bload. folder: its path. files: the names in it; those of records without a shard are dropped. */
 static int status_read_unfinished(struct bl_status *s, const char *dir, const char *folder,
                                   struct bl_state_files *files, struct bl_error *e)
@@ -364,7 +376,9 @@ static int status_read_unfinished(struct bl_status *s, const char *dir, const ch
         free(path);
     }
     BL_TRY(code);
-    if (s->has_manifest && !s->shards_are_away)
+    if (s->mirror)
+        records_drop_lone(&files->records, s->mirror);
+    else if (s->has_manifest)
         BL_TRY(bl_state_files_drop_lone(files, &s->manifest.format, dir, e));
     BL_TRY(status_stage_read(&s->scan, folder, "scan", &files->scans, s->now, e));
     BL_TRY(status_stage_read(&s->pack, folder, "pack", &files->packs, s->now, e));
@@ -508,9 +522,9 @@ out:
     return code;
 }
 
-int bl_status_read(struct bl_status *s, const char *dir, bool shards_are_away, struct bl_error *e)
+int bl_status_read(struct bl_status *s, const char *dir, const struct bl_mirror *mirror, struct bl_error *e)
 {
-    *s = (struct bl_status){.now = time(NULL), .shards_are_away = shards_are_away};
+    *s = (struct bl_status){.now = time(NULL), .mirror = mirror};
     int code = status_read_all(s, dir, e);
     if (!code)
         code = status_read_marks(s, dir, e);

@@ -86,11 +86,11 @@ struct bl_status {
     int64_t unreadable;             /* number of invalid heartbeats */
     struct bl_error unread;         /* the reason of the first of them */
     int64_t now;                    /* seconds since 1970, by this machine's clock */
-    bool shards_are_away;           /* DIR has their records alone */
+    const struct bl_mirror *mirror; /* what bl_status_read was given */
 };
 
-/* shards_are_away: DIR is the scratch of a dataset in a store, which has the shards that have records. BL_EFAIL: DIR is neither a dataset nor an unfinished one, or cannot be read. On error *status is empty. */
-int bl_status_read(struct bl_status *status, const char *dir, bool shards_are_away, struct bl_error *e);
+/* mirror: DIR is the scratch of a dataset in a store, which has the shards; or NULL: DIR has them. BL_EFAIL: DIR is neither a dataset nor an unfinished one, or cannot be read. On error *status is empty. */
+int bl_status_read(struct bl_status *status, const char *dir, const struct bl_mirror *mirror, struct bl_error *e);
 void bl_status_free(struct bl_status *status);
 
 /* Whether the user must act: a task failed or is silent, and no other task did its work. */

@@ -799,6 +799,35 @@ class Tasks(Results):
         self.task("finish", URL)
         self.ends()
 
+    @each(["removed", "cut", "record"])
+    def test_lost(self, way):
+        """A shard that somebody removed, or cut, or whose record is damaged, while tasks run: finish finds it, and names the task. A task makes
+        what was removed; another object under the name is told."""
+        sources, options = self.corpus()
+        self.local(sources, options)
+        for number in range(self.COUNT):
+            self.task("pack", *sources, *options, "--task", f"{number}/{self.COUNT}", "-o", URL, number=number)
+        shard, record = f"{DATASET}/shards/00000/shard-00000001.safetensors", f"{DATASET}/.bload/shard-00000001.record"
+        shards = len(self.recorded())
+        kept = self.bucket[record if way == "record" else shard]
+        if way == "removed":
+            del self.bucket[shard]
+        else:
+            self.store.put("bucket", record if way == "record" else shard, kept.data[:-8])
+        said = self.bload("finish", "-q", URL, status=1)
+        self.assertIn(f"{URL}: 1 of {shards} shards is missing or damaged, the first is shards/00000/shard-00000001.safetensors", said)
+        self.assertNotIn("manifest.json", self.objects())
+        if way == "removed":
+            self.assertRegex(said, f"run the same bload pack --task I/{self.COUNT} command for I = 0$")
+        else:
+            name = record if way == "record" else shard
+            self.fails(1, f"s3://bucket/{name}: another run has written other bytes", "pack", "-q", *sources, *options, "--task", f"0/{self.COUNT}", "-o", URL)
+            del self.bucket[name]
+        self.task("pack", *sources, *options, "--task", f"0/{self.COUNT}", "-o", URL)
+        self.task("finish", URL)
+        self.empty_scratch()
+        self.ends()
+
     def test_other(self):
         """A task of another configuration is refused."""
         sources, options = self.corpus()
