@@ -75,8 +75,8 @@ int bl_access_prepare(struct bl_access *access, const struct bl_url *url, const 
 int bl_access_learn_region(struct bl_access *access, const struct bl_url *url, const char *region, const char *used,
                            bool *is_new, struct bl_error *e);
 
-/* Forgets keys that were lent for a time: of a role, a program, the machine; or reads those of a session anew that are in
- * the profile's files. Returns whether there may be others now. */
+/* Forgets keys that were lent for a time: of a role, a program, the machine; or reads those of a session anew that are
+ * in the profile's files. Returns whether there may be others now. */
 bool bl_access_renew(struct bl_access *access, const struct bl_url *url);
 
 /* Keeps the commit that a revision of a dataset of the Hub means, for all later requests. BL_EFAIL: it is none. */

@@ -24,7 +24,7 @@
 #define TEXT_MAX ((size_t)64 << 10)     /* bytes that are kept of a body that is no data */
 #define SPEED_MIN 1024L                 /* bytes a second; less for stall_seconds is a stalled connection */
 #define BUFFER_BYTES (256L << 10)
-#define PROMPT_MAX ((size_t)1 << 20)    /* bytes of a body that is sent at once: the server is not asked first */
+#define PROMPT_MAX ((size_t)1 << 20) /* bytes of a body that is sent at once: the server is not asked first */
 #define WAIT_MAX 3600
 
 /* An exchange in progress. */

@@ -421,8 +421,8 @@ static const char *fault_find_meaning(const struct bl_fetch *f, const char *code
 }
 
 /* Records what an answer means, and what the store adds: which user and policy, where access is denied. */
-static int fetch_fail_meaning(const struct bl_fetch *f, int code, const char *meaning, const struct bl_store_fault *fault,
-                              struct bl_error *e)
+static int fetch_fail_meaning(const struct bl_fetch *f, int code, const char *meaning,
+                              const struct bl_store_fault *fault, struct bl_error *e)
 {
     bool is_definite = f->is_definite || f->is_write;
     bool adds = strcmp(fault->code, "AccessDenied") == 0 && *fault->message &&

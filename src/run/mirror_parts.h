@@ -32,9 +32,9 @@ struct bl_mirror {
     size_t objects, capacity;
     uint8_t *sent; /* [shards] 1: sent, or on its way */
     size_t shards;
-    bool finished; /* the store had a manifest */
-    bool keeps;    /* the scratch has what a run began that the store knows: the next run needs it */
-    bool begun;    /* the store has state, so that another run can go on with what is in the scratch */
+    bool finished;        /* the store had a manifest */
+    bool keeps;           /* the scratch has what a run began that the store knows: the next run needs it */
+    bool begun;           /* the store has state, so that another run can go on with what is in the scratch */
     struct bl_error left; /* why uploads that others began could not be ended */
 };
 

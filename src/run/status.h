@@ -89,7 +89,8 @@ struct bl_status {
     const struct bl_mirror *mirror; /* what bl_status_read was given */
 };
 
-/* mirror: DIR is the scratch of a dataset in a store, which has the shards; or NULL: DIR has them. BL_EFAIL: DIR is neither a dataset nor an unfinished one, or cannot be read. On error *status is empty. */
+/* mirror: DIR is the scratch of a dataset in a store, which has the shards; or NULL: DIR has them. BL_EFAIL: DIR is
+ * neither a dataset nor an unfinished one, or cannot be read. On error *status is empty. */
 int bl_status_read(struct bl_status *status, const char *dir, const struct bl_mirror *mirror, struct bl_error *e);
 void bl_status_free(struct bl_status *status);
 
