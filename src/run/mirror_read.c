@@ -345,6 +345,8 @@ static int mirror_read(struct bl_mirror *m, const char *scratch, struct bl_error
         code = mirror_update(m, e);
     if (!code || code == BL_ECANCEL || m->finished)
         return code;
+    int failed = -1; /* what the pipeline sets after an error; the number of a signal stays */
+    (void)atomic_compare_exchange_strong(&m->cancel->requested, &failed, 0);
     mirror_forget(m);
     if (mirror_list(m, &again) || !m->finished)
         return code;

@@ -500,10 +500,27 @@ class Together(Results):
         for number in chosen(len(self.store.requests), sample):
             for after in (False, True) if FULL else (number % 2 == 0,):
                 with self.subTest(request=number, after=after):
+                    self.clear()
                     self.overtake(command, number, after)
 
-    def overtake(self, command, number, after):
-        self.clear()
+    @each(["finish", "plan"])
+    def test_ending_overtaken(self, name):
+        """Each of many tasks may end with bload finish, and begin with bload plan when others end: all of them end well."""
+        self.text()
+        self.bload("pack", "-q", "v", *TEXT, *SMALL, "-o", "local")
+        for stage in ("scan", "v", *TEXT), ("plan", *SMALL[:2]), ("pack", "v", *TEXT, *SMALL):
+            self.bload(*stage, "-q", *(("-o",) if stage[0] != "plan" else ()), URL, *(() if stage[0] == "plan" else ("--task", "0/1")))
+        packed = dict(self.bucket)
+        words = ("finish", "-q") if name == "finish" else ("plan", "-q", *SMALL[:2])
+        self.store.requests.clear()
+        self.bload(*words, URL)
+        for number in chosen(len(self.store.requests), 12):
+            with self.subTest(request=number):
+                self.clear()
+                self.bucket.update(packed)
+                self.overtake(words, number, False, by=("finish", "-q"))
+
+    def overtake(self, command, number, after, by=None):
         self.store.requests.clear()
         waits, ended = threading.Event(), threading.Event()
 
@@ -521,7 +538,7 @@ class Together(Results):
         late = self.start(*command, URL)
         while not waits.wait(0.01) and late.poll() is None:
             pass
-        self.bload(*command, URL)
+        self.bload(*(by or command), URL)
         self.whole()
         ended.set()
         said = late.communicate(timeout=60)[1].decode()
