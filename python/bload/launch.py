@@ -31,12 +31,13 @@ from ._core.command_line import Parser
 from ._core.errors import DependencyError, Error, OptionError
 from ._core.launch_engines import ENGINES, Engine, Result, connect
 from ._core.launch_task import UNUSABLE, identity
+from ._core.launch_words import is_url
 
 COMMANDS = "pack", "scan"
 NOT_FOR_TASKS = "--task", "--help", "-h", "--dry-run", "--print-config", "--repair", "-"
 # Options that only these engines have.
 OWN = {"address": ("ray", "dask", "spark"), "conf": ("spark",), "sbatch": ("slurm",), "at_once": ("local",), "gpus": ("ray", "slurm", "kubernetes"),
-       **dict.fromkeys(("image", "claim", "mount", "name"), ("kubernetes",))}
+       **dict.fromkeys(("image", "claim", "mount", "name", "secret", "service_account", "scratch_size"), ("kubernetes",))}
 STATUS_SECONDS = 30     # between two lines of progress
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 STOP_SECONDS = 15       # that tasks may take to end after an interruption
@@ -75,8 +76,14 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--sbatch", action="append", default=[], metavar="OPTION", help="an option of sbatch, as --sbatch=--time=1:00:00; repeat it")
     group = made.add_argument_group("kubernetes")
     group.add_argument("--image", metavar="IMAGE", help="an image that has the tool")
-    group.add_argument("--claim", metavar="NAME", help="the PersistentVolumeClaim with sources and output (ReadWriteMany)")
+    group.add_argument("--claim", metavar="NAME", help="the PersistentVolumeClaim with sources and output (ReadWriteMany); with a URL as output none "
+                       "is needed")
     group.add_argument("--mount", metavar="DIR", default="/corpus", help="where it is mounted, and the working directory [/corpus]")
+    group.add_argument("--secret", metavar="NAME", help="a Secret whose keys become environment variables, as AWS_ACCESS_KEY_ID, "
+                       "AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL")
+    group.add_argument("--service-account", metavar="NAME", help="the ServiceAccount of the pods, which may have access to buckets")
+    group.add_argument("--scratch-size", type=size, metavar="BYTES", help="with a URL as output: disk of a pod for what is not sent yet, as 20G, "
+                       "which is requested, and not exceeded [no limit]")
     group.add_argument("--name", default="bload", help="how the names of the Jobs begin [bload]")
     group = made.add_argument_group("local")
     group.add_argument("--at-once", type=positive, metavar="N", help="tasks that run at the same time [as many as processors allow]")
@@ -134,11 +141,6 @@ def output_of(program: str, words: List[str]) -> Tuple[str, List[str]]:
 def text_of(value: str) -> str:
     """Return a text that the tool has written as YAML."""
     return str(ast.literal_eval(value)) if value[:1] in ("'", '"') else value
-
-
-def is_url(output: str) -> bool:
-    """Return whether the output is in a store, so that tasks share no disk."""
-    return "://" in output
 
 
 def message_of(lines: List[str]) -> str:

@@ -97,6 +97,20 @@ class Launching(tool.Tool):
         self.assertSameTree(self.path("alone"), self.path(name))
         self.assertEqual([one for one in os.listdir(self.directory) if one.startswith(".")], [])
 
+    def assert_in_store(self, store, near):
+        """The objects s3://results/set are the files of that dataset, and nothing else is left but an object "other"."""
+        found = {name: one.data for name, one in store.buckets["results"].items()}
+        self.assertEqual(found.pop("other"), b"")
+        wanted = {}
+        for folder, _, names in os.walk(near):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    wanted[f"set/{os.path.relpath(os.path.join(folder, name), near)}"] = file.read()
+        self.assertEqual(sorted(found), sorted(wanted))
+        for name, data in wanted.items():
+            self.assertEqual(found[name], data, name)
+        self.assertEqual((store.uploads, store.complaints), ({}, []))
+
     def pids(self, task=1):
         """Waits until the task waits, and gives the processes: the tool's, and its parent's."""
         path = os.path.join(self.place(), f"pids{task}")
@@ -149,17 +163,8 @@ class Laws(Launching):
         for task in 0, 3, 7:
             os.kill(self.pids(task)[0], signal.SIGKILL)
         self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
-        found = {name: one.data for name, one in store.buckets["results"].items()}
-        self.assertEqual(found.pop("other"), b"")
-        near = {}
-        for folder, _, names in os.walk(self.path("near")):
-            for name in names:
-                with open(os.path.join(folder, name), "rb") as file:
-                    near[f"set/{os.path.relpath(os.path.join(folder, name), self.path('near'))}"] = file.read()
-        self.assertEqual(sorted(found), sorted(near))
-        for name, data in near.items():
-            self.assertEqual(found[name], data, name)
-        self.assertEqual((store.uploads, store.complaints, os.listdir(scratch)), ({}, [], []))
+        self.assert_in_store(store, self.path("near"))
+        self.assertEqual(os.listdir(scratch), [])
 
     def test_task_fails(self):
         """It is run again, as often as is allowed; the others end, and the last lines are shown with its number."""

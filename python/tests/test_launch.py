@@ -2,12 +2,14 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import tool
 from harness import each
-from launching import PACK, Launching, Laws
+from launching import PACK, Launching, Laws, Store
 
 # What it is told, as words, and the line that it says.
 WRONG = [
@@ -31,7 +33,23 @@ WRONG = [
     ("mount", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--mount", "here", "--", *PACK, "-o", "x"],
      "--mount here: not an absolute path"),
     ("no_output_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--", *PACK],
-     "the output directory is missing: give -o DIR behind --"),
+     "the output is missing: give -o DIR or -o s3://BUCKET/NAME behind --"),
+    ("no_claim", ["kubernetes", "-n", "2", "--image", "i", "--", *PACK, "-o", "x"],
+     "kubernetes needs --claim: x is a directory, so pods must share a volume; or give -o s3://BUCKET/NAME"),
+    ("scan_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--", "scan", "arrays", "-o", "s3://b/x"],
+     "on Kubernetes, the Jobs that pack count and plan before: give bload pack"),
+    ("secret", ["kubernetes", "-n", "2", "--image", "i", "--secret", "My_Keys", "--", *PACK, "-o", "s3://b/x"],
+     "--secret My_Keys: not a name of Kubernetes: small letters, digits, hyphens and dots"),
+    ("service_account", ["kubernetes", "-n", "2", "--image", "i", "--service-account", "a/b", "--", *PACK, "-o", "s3://b/x"],
+     "--service-account a/b: not a name of Kubernetes: small letters, digits, hyphens and dots"),
+    ("secret_elsewhere", ["local", "-n", "2", "--secret", "keys", "--", *PACK, "-o", "s3://b/x"], "--secret is for kubernetes, not for local"),
+    ("scratch_size", ["kubernetes", "-n", "2", "--image", "i", "--claim", "c", "--scratch-size", "1G", "--", *PACK, "-o", "x"],
+     "--scratch-size is for a URL as output: x is a directory"),
+    ("other_store", ["kubernetes", "-n", "2", "--image", "i", "--", *PACK, "-o", "https://b/x"],
+     "https://b/x: not s3://BUCKET/NAME or gs://BUCKET/NAME"),
+    ("bucket", ["kubernetes", "-n", "2", "--image", "i", "--", *PACK, "-o", "s3://b"], "s3://b: not s3://BUCKET/NAME or gs://BUCKET/NAME"),
+    ("file_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--", "pack", "-c", "none.yaml", "-o", "s3://b/x"],
+     "-c none.yaml: No such file or directory; without --claim the file is read here, and goes into the manifest"),
     ("slurm_without_file", ["slurm", "-n", "2", "--", *PACK, "-o", "x"],
      "Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the file)"),
 ]
@@ -98,6 +116,48 @@ class Wrong(Launching):
             subprocess.run(["sh", "-c", pack], cwd=place, env=environment, check=True)
         subprocess.run(["sh", "-c", finish], cwd=place, env={**os.environ, "PATH": path}, check=True, stderr=subprocess.DEVNULL)
         self.assertSameTree(os.path.join(place, "alone"), os.path.join(place, "my out"))
+
+    def test_pods_of_a_store(self):
+        """Pods that share nothing but a store, by the manifest's command: one is killed, with all that it runs, and one begins when all is
+        done. The file of options comes with the manifest, and one of the inputs cannot be used."""
+        place, store = self.place(), self.enterContext(Store())
+        for name in os.listdir(self.path("arrays")):
+            with open(os.path.join(self.path("arrays"), name), "rb") as file:
+                store.put("corpus", f"arrays/{name}", b"no array" if name == "1.npy" else file.read())
+        store.put("results", "other", b"")
+        lines = ["# \u00e9\u00e9\U0001f600", "  ", "sources: [s3://corpus/arrays/]", "T: 64", "shard-size: 1K"]
+        tool.write(os.path.join(place, "my set.yaml"), "\n".join(lines))
+        near = os.path.join(place, "near")
+        self.bload("pack", "-q", "-c", os.path.join(place, "my set.yaml"), "-o", near, "--endpoint", store.url, status=3)
+        words = "pack", "-c", os.path.join(place, "my set.yaml"), "-o", "s3://results/set", "--endpoint", store.url, "--lease", "3"
+        status, output, messages = self.run_launcher("kubernetes", "-n", "3", "--image", "i", "--secret", "keys", "--", *words)
+        self.assertEqual((status, messages), (0, ""))
+        text, = re.findall(r"  dataset\.yaml: \|2\+\n((?:    .*\n|\n)*)", output)
+        tool.write(os.path.join(place, "dataset.yaml"), re.sub("^    ", "", text, flags=re.M))
+        self.assertEqual(tool.text(os.path.join(place, "dataset.yaml")), "\n".join(lines) + "\n")
+        command, = (json.loads(text).replace("/configuration/", place + "/") for text in re.findall(r"command: \[sh, -c, (.*)\]\n", output))
+        path = os.pathsep.join([os.path.dirname(os.path.abspath(tool.BLOAD)), os.environ["PATH"]])
+
+        def pod(number):
+            own = os.path.join(place, f"pod{number}")
+            os.mkdir(own)
+            return subprocess.Popen(["sh", "-c", command], cwd=own, env={**os.environ, "PATH": path, "TMPDIR": own}, start_new_session=True,
+                                    stderr=subprocess.PIPE, text=True)
+        store.latency = 0.02
+        pods = [pod(number) for number in range(3)]
+        limit = time.monotonic() + 60
+        while not any(key.startswith("set/.bload/claims/pack-3-") for key in list(store.buckets["results"])):
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
+        os.killpg(pods[0].pid, signal.SIGKILL)
+        store.latency = 0
+        said = [one.communicate(timeout=120)[1] for one in pods]
+        self.assertEqual([one.returncode for one in pods], [-signal.SIGKILL, 0, 0], said)
+        late = pod(3)
+        self.assertIn("s3://results/set is already complete", late.communicate(timeout=120)[1])
+        self.assertEqual(late.returncode, 0)
+        self.assert_in_store(store, near)
+        self.assertEqual([os.listdir(os.path.join(place, f"pod{number}")) for number in (1, 2, 3)], [[], [], []])
 
     def test_not_shared(self):
         """A worker that has another disk under the same path: it does not see the file that the launcher wrote."""

@@ -214,25 +214,35 @@ class NotThere(Launching):
         self.assertEqual(sorted(os.listdir(self.directory))[:2], ["alone", "arrays"])
 
 
+VOLUME = "--claim", "corpus"
+URL = "-o", "s3://results/set"
+CONFIGURATION = "  # \u00e9 \U0001f600: --- |\n\nsources: ['a: b']\n\tT: 64\n\n\n"
 MANIFESTS = [
-    ("planned", (), ("pack", "-c", "dataset.yaml", "-o", "out"), ["plan", "pack", "finish"]),
-    ("options", ("--memory", "8G", "--gpus", "1", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["pack", "finish"]),
+    ("planned", VOLUME, ("pack", "-c", "dataset.yaml", "-o", "out"), ["bload-plan", "bload-pack", "bload-finish"]),
+    ("options", (*VOLUME, "--memory", "8G", "--gpus", "1", "--cpus", "4", "--mount", "/a b"), (*PACK, "-o", "my out"), ["bload-pack", "bload-finish"]),
+    ("store", (), (*PACK, *URL), ["bload"]),
+    ("store_planned", ("--secret", "keys.of.corpus", "--name", "set"), ("pack", "-c", "dataset.yaml", *URL), ["set", "set"]),
+    ("store_options", (*VOLUME, "--service-account", "packer", "--memory", "8G", "--gpus", "1", "--scratch-size", "20G"),
+     ("pack", "-c", "dataset.yaml", *URL, "--endpoint", "http://$(HOST)"), ["bload"]),
 ]
 
 
 class Kubernetes(Launching):
-    engine = "kubernetes", "--image", "registry/bload:0.2", "--claim", "corpus"
+    engine = "kubernetes", "--image", "registry/bload:0.2"
 
     @each(MANIFESTS)
     def test_schema(self, _, options, words, names):
         """The API server of each release with what the Jobs use takes them; strictly: nothing is there that the schema does not name."""
+        tool.write(self.path("dataset.yaml"), CONFIGURATION)
         done = subprocess.run([sys.executable, "-m", "bload.launch", *self.engine, "-n", "7", *options, "--", *words], capture_output=True,
-                              text=True, check=True)
+                              text=True, check=True, cwd=self.directory)
         documents = list(yaml.safe_load_all(done.stdout))
-        self.assertEqual([one["metadata"]["name"] for one in documents], ["bload-" + name for name in names])
+        self.assertEqual([one["metadata"]["name"] for one in documents], names)
         for document in documents:
             for version in "1.29", "1.33", "1.37":
                 kubernetes_validate.validate(document, version, strict=True)
+            if document["kind"] == "ConfigMap":
+                self.assertEqual(document["data"], {"dataset.yaml": CONFIGURATION})
         document["spec"]["backofLimit"] = 3
         with self.assertRaises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(document, "1.37", strict=True)

@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, Dict, List, Set
 
 from .errors import DependencyError, Error, OptionError
-from .launch_words import configured
+from .launch_words import known
 
 POLL_SECONDS = 2, 30        # between two questions to Slurm: at first, and after a while
 SILENT = 20                 # questions without an answer
@@ -21,8 +21,8 @@ class Chain:
     """The jobs that make a dataset, in OUTPUT.slurm."""
 
     def __init__(self, arguments: Any, job: Dict[str, Any], say: Callable[[str], None]):
-        given = configured(job["given"][1:])
-        if job["command"] != "pack" or given is None or given.config is None:
+        given = known(job["given"][1:])
+        if job["command"] != "pack" or not given.config or not given.is_all or given.store:
             raise OptionError("Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the "
                               "file)")
         for program in "sbatch", "squeue", "scancel":
