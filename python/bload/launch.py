@@ -351,8 +351,6 @@ def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
     """Return what the workers must know."""
     program = tool()
     output, store = output_of(program, words[1:])
-    if is_url(output) and arguments.engine == "slurm":
-        raise OptionError("the jobs of Slurm share a disk: the output must be a directory", output)
     options = ["-j", str(arguments.cpus)] + ["-q"] * arguments.quiet
     if arguments.memory and words[0] == "pack":
         options += ["--memory", str(arguments.memory * 9 // 10)]
@@ -388,16 +386,19 @@ def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
 
 
 def on_slurm(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:
-    """Have bload slurm submit its chain of jobs, and wait for it; return the exit status."""
-    from ._core.launch_slurm import Chain
-    chain = Chain(arguments, job, say)
+    """Run the tasks as jobs of Slurm, and wait for them; return the exit status."""
+    from ._core.launch_slurm import Array, Chain
+    far = is_url(job["output"])
+    jobs = Array(arguments, job, say) if far else Chain(arguments, job, say)
     listen()
     try:
-        status = chain.run(arguments.retries)
+        status = jobs.run(arguments.retries)
     except Interrupted:
-        chain.cancel()
+        jobs.cancel()
         raise
-    return status or finish(job, is_quiet=True)       # which repeats the recorded status
+    if not status and job["command"] == "scan":
+        return 3 * jobs.wrong
+    return status or finish(job, arguments.quiet or not far)        # of a chain it repeats the recorded status
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:

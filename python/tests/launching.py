@@ -97,6 +97,17 @@ class Launching(tool.Tool):
         self.assertSameTree(self.path("alone"), self.path(name))
         self.assertEqual([one for one in os.listdir(self.directory) if one.startswith(".")], [])
 
+    def buckets(self, unusable=()):
+        """A store with the arrays, and the command that packs them; what it makes on this machine is in PLACE/near."""
+        store = self.enterContext(Store())
+        for name in os.listdir(self.path("arrays")):
+            with open(os.path.join(self.path("arrays"), name), "rb") as file:
+                store.put("corpus", f"arrays/{name}", b"no array" if name in unusable else file.read())
+        words = "pack", "s3://corpus/arrays/", "-T", "64", "--shard-size", "1K", "--endpoint", store.url
+        self.bload(*words, "-q", "-o", os.path.join(self.place(), "near"), status=3 if unusable else 0)
+        store.put("results", "other", b"")
+        return store, words
+
     def assert_in_store(self, store, near):
         """The objects s3://results/set are the files of that dataset, and nothing else is left but an object "other"."""
         found = {name: one.data for name, one in store.buckets["results"].items()}
@@ -150,20 +161,14 @@ class Laws(Launching):
 
     def test_bucket_to_bucket(self):
         """Tasks that share no disk, three of which are killed, make the dataset that one process makes on this machine."""
-        store = self.enterContext(Store())
-        for name in os.listdir(self.path("arrays")):
-            with open(os.path.join(self.path("arrays"), name), "rb") as file:
-                store.put("corpus", f"arrays/{name}", file.read())
-        words = "pack", "s3://corpus/arrays/", "-T", "64", "--shard-size", "1K", "--endpoint", store.url
-        subprocess.run([tool.BLOAD, *words, "-q", "-o", self.path("near")], check=True)
-        store.put("results", "other", b"")
+        store, words = self.buckets()
         scratch = os.path.join(self.place(), "scratch")
         os.mkdir(scratch)
         process = self.begin(*words, "-o", "s3://results/set", "--scratch", scratch, program=self.script(SLOW, slow=(0, 3, 7)), tasks=8)
         for task in 0, 3, 7:
             os.kill(self.pids(task)[0], signal.SIGKILL)
         self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
-        self.assert_in_store(store, self.path("near"))
+        self.assert_in_store(store, os.path.join(self.place(), "near"))
         self.assertEqual(os.listdir(scratch), [])
 
     def test_task_fails(self):

@@ -9,7 +9,7 @@ import time
 
 import tool
 from harness import each
-from launching import PACK, Launching, Laws, Store
+from launching import PACK, Launching, Laws
 
 # What it is told, as words, and the line that it says.
 WRONG = [
@@ -23,8 +23,6 @@ WRONG = [
     ("standard_input", ["local", "-n", "2", "--", "pack", "-", "-T", "9", "-o", "x"],
      "- is not for tasks of an engine: tasks have no standard input"),
     ("dry_run", ["local", "-n", "2", "--", *PACK, "-o", "x", "--dry-run"], "--dry-run is not for tasks of an engine"),
-    ("url_of_slurm", ["slurm", "-n", "2", "--", *PACK, "-o", "s3://bucket/x"],
-     "s3://bucket/x: the jobs of Slurm share a disk: the output must be a directory"),
     ("other_engine", ["local", "-n", "2", "--gpus", "1", "--", *PACK, "-o", "x"], "--gpus is for ray, slurm, kubernetes, not for local"),
     ("conf", ["ray", "-n", "2", "--conf", "a=b", "--", *PACK, "-o", "x"], "--conf is for spark, not for ray"),
     ("image", ["kubernetes", "-n", "2", "--claim", "c", "--", *PACK, "-o", "x"], "kubernetes needs --image"),
@@ -91,8 +89,9 @@ class Wrong(Launching):
 
     def test_no_slurm(self):
         tool.write(self.path("dataset.yaml"), "sources: [arrays]\nT: 64\n")
-        self.assertEqual(self.run_launcher("slurm", "-n", "2", "--", "pack", "-c", "dataset.yaml", "-o", "x", PATH=self.directory),
-                         (1, "", "bload.launch: no Slurm here: sbatch is not on the PATH\n"))
+        for output in "x", "s3://bucket/x":
+            self.assertEqual(self.run_launcher("slurm", "-n", "2", "--", "pack", "-c", "dataset.yaml", "-o", output, PATH=self.directory),
+                             (1, "", "bload.launch: no Slurm here: sbatch is not on the PATH\n"))
 
     def test_options_of_the_launcher(self):
         for words, message in [(["-n", "0"], "argument -n/--tasks: not a number from 1: 0"), (["-n", "2", "--retries", "-1"], "argument --retries: "),
@@ -120,15 +119,9 @@ class Wrong(Launching):
     def test_pods_of_a_store(self):
         """Pods that share nothing but a store, by the manifest's command: one is killed, with all that it runs, and one begins when all is
         done. The file of options comes with the manifest, and one of the inputs cannot be used."""
-        place, store = self.place(), self.enterContext(Store())
-        for name in os.listdir(self.path("arrays")):
-            with open(os.path.join(self.path("arrays"), name), "rb") as file:
-                store.put("corpus", f"arrays/{name}", b"no array" if name == "1.npy" else file.read())
-        store.put("results", "other", b"")
+        place, (store, _) = self.place(), self.buckets(unusable=["1.npy"])
         lines = ["# \u00e9\u00e9\U0001f600", "  ", "sources: [s3://corpus/arrays/]", "T: 64", "shard-size: 1K"]
         tool.write(os.path.join(place, "my set.yaml"), "\n".join(lines))
-        near = os.path.join(place, "near")
-        self.bload("pack", "-q", "-c", os.path.join(place, "my set.yaml"), "-o", near, "--endpoint", store.url, status=3)
         words = "pack", "-c", os.path.join(place, "my set.yaml"), "-o", "s3://results/set", "--endpoint", store.url, "--lease", "3"
         status, output, messages = self.run_launcher("kubernetes", "-n", "3", "--image", "i", "--secret", "keys", "--", *words)
         self.assertEqual((status, messages), (0, ""))
@@ -156,7 +149,7 @@ class Wrong(Launching):
         late = pod(3)
         self.assertIn("s3://results/set is already complete", late.communicate(timeout=120)[1])
         self.assertEqual(late.returncode, 0)
-        self.assert_in_store(store, near)
+        self.assert_in_store(store, os.path.join(place, "near"))
         self.assertEqual([os.listdir(os.path.join(place, f"pod{number}")) for number in (1, 2, 3)], [[], [], []])
 
     def test_not_shared(self):

@@ -184,6 +184,54 @@ class Slurm(Launching):
         messages = self.launch("pack", "-c", "wrong.yaml", "-o", "x", status=2)
         self.assertRegex(messages, r"\Abload\.launch: slurm: [^\n]*nowhere[^\n]*\n\Z")
 
+    def test_bucket_to_bucket(self):
+        """With a URL as output, an array of tasks that share no disk; three of them are killed, and an input cannot be used."""
+        store, words = self.buckets(unusable=["1.npy"])
+        process = self.begin(*words, "-o", "s3://results/set", program=self.script(SLOW, slow=(0, 3, 7)), tasks=8)
+        for task in 0, 3, 7:
+            os.kill(self.pids(task)[0], signal.SIGKILL)
+        messages = self.end(process, 3)
+        self.assertRegex(messages, r"bload\.launch: submitted pack: job \d+, 8 of 8 tasks; bload status s3://results/set shows the progress\n")
+        self.assertRegex(messages, r"bload\.launch: task 7 of 8 failed: [^\n]*Killed[^\n]*\nbload\.launch: jobs failed: what is missing is submitted again, "
+                         r"1 of 2\nbload\.launch: submitted pack: job \d+, 3 of 8 tasks; ")
+        self.assert_in_store(store, os.path.join(self.place(), "near"))
+        messages = self.launch(*words, "-o", "s3://results/set", status=3)
+        self.assertNotIn("submitted", messages)
+        self.assertIn("s3://results/set is already complete", messages)
+
+    def test_scan_in_a_store(self):
+        """The tasks of bload scan, then those of bload pack."""
+        store, words = self.buckets()
+        place = "-o", "s3://results/set", *words[-2:]
+        self.launch("scan", words[1], *place)
+        self.bload("plan", "-q", "-T", "64", "s3://results/set", *words[-2:])
+        self.assertEqual(self.launch("scan", words[1], *place), "")
+        self.launch(*words, "-o", "s3://results/set", options=["-q"])
+        self.assert_in_store(store, os.path.join(self.place(), "near"))
+
+    def test_interrupted_in_a_store(self):
+        store, words = self.buckets()
+        process = self.begin(*words, "-o", "s3://results/set", options=["--sbatch=--hold"])
+        self.queued(1)
+        process.send_signal(signal.SIGINT)
+        self.assertRegex(self.end(process, 128 + signal.SIGINT), r"bload\.launch: interrupted: [^\n]*\n\Z")
+        self.queued(0)
+        self.assertEqual(list(store.buckets["results"]), ["other"])
+
+    def test_wrong_usage_in_a_store(self):
+        """It is said once for each task, and not tried again; logs that are elsewhere are named, as is what sbatch refuses."""
+        store, words = self.buckets()
+        messages = self.launch(*words, "--key", "id", "-o", "s3://results/set", status=2, tasks=2)
+        self.assertRegex(messages, r"(?m)^bload\.launch: task 1 of 2 failed: pack: [^\n]*\n\Z")
+        self.assertNotIn("again", messages)
+        options = ["--retries", "0", "--sbatch=--output=/dev/null"]
+        messages = self.launch("pack", "nowhere", *words[2:], "-o", "s3://results/set", status=1, options=options, tasks=1)
+        self.assertRegex(messages, r"bload\.launch: task 0 of 1 failed: it left no set\.slurm/logs/pack-\d+_0\.log: nodes do not see this directory, or "
+                         r"--sbatch gave another --output\nbload\.launch: jobs failed; the same command submits what is missing\n\Z")
+        messages = self.launch(*words, "-o", "s3://results/set", options=["--sbatch=--partition=none"], status=1)
+        self.assertRegex(messages, r"\Abload\.launch: [^\n]*partition[^\n]*\n\Z")
+        self.assertEqual(list(store.buckets["results"]), ["other"])
+
 
 # Clusters that are not there: the words, the status, and what is said. {port} is one on which nobody listens.
 NOT_THERE = [
