@@ -4,8 +4,9 @@
 
 Every `bload pack --task i/16` is a task of the engine, which shows its name and its log. Failed tasks are run again, at last `bload finish`
 completes the dataset. Sources and output are on disks that all workers and this machine see under the same paths, or in an object store
-(s3://, gs://), and the workers have the same build of the tool; each task checks that first. Kubernetes: the manifest of the Jobs is printed. Slurm: `bload slurm` submits its chain
-of jobs, and this command waits for it.
+(s3://, gs://), and the workers have the same build of the tool; on Ray, Dask and Spark each task checks that first. Kubernetes: the manifest of the Jobs
+is printed; with an output in a store it is one Job, whose pods need no volume. Slurm: `bload slurm` submits its chain of jobs, and this command
+waits for it; with an output in a store the tasks are a job array.
 
 Exit status: 0 done; 1 failed, the same command resumes; 2 wrong usage; 3 done, but inputs were skipped, and named.
 """

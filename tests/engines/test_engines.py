@@ -8,12 +8,13 @@ import sys
 import time
 import unittest
 
+import clips
 import clusters
 import kubernetes_validate
 import tool
 import yaml
 from harness import each
-from launching import PACK, SLOW, TASKS, Launching, Laws
+from launching import PACK, SLOW, TASKS, Launching, Laws, Store
 
 
 class OnCluster(Laws):
@@ -198,6 +199,25 @@ class Slurm(Launching):
         messages = self.launch(*words, "-o", "s3://results/set", status=3)
         self.assertNotIn("submitted", messages)
         self.assertIn("s3://results/set is already complete", messages)
+
+    def test_page(self):
+        """The command of docs/clusters.md that needs no shared disk."""
+        text = tool.text(os.path.join(tool.ROOT, "docs/clusters.md")).partition("\n## Without a shared disk\n")[2].partition("\n## ")[0]
+        line, = re.findall(r"^python3 -m bload\.launch slurm .*", text, re.M)
+        store, place = self.enterContext(Store()), self.place()
+        for name in "h264.mp4", "mpeg4.avi":
+            with open(clips.clip(name), "rb") as file:
+                store.put("corpus", f"videos/{name}", file.read())
+        store.buckets["datasets"] = {}
+        environment = {**os.environ, "AWS_ENDPOINT_URL": store.url, "BLOAD": os.path.abspath(tool.BLOAD)}
+        words = re.search(r" -- (.*) -o ", line)[1]
+        subprocess.run([tool.BLOAD, *words.split(), "-q", "-o", "near"], cwd=place, env=environment, check=True)
+        done = subprocess.run(["sh", "-c", line.replace("python3", sys.executable)], cwd=place, env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        store.buckets["results"] = {"other": store.RequestHandlerClass.object(b""), **{key.replace("videos/", "set/", 1): one for key, one in
+                                                                                     store.buckets["datasets"].items()}}
+        self.assert_in_store(store, os.path.join(place, "near"))
+        self.assertTrue(os.listdir(os.path.join(place, "videos.slurm/logs")))
 
     def test_scan_in_a_store(self):
         """The tasks of bload scan, then those of bload pack."""

@@ -12,6 +12,9 @@ import tool
 from test_folders import write
 from page import blocks
 
+sys.path.append(os.path.join(tool.ROOT, "tests", "remote"))
+from store import Store     # noqa: E402, pylint: disable=wrong-import-position
+
 IMAGE_PATH = "/corpus"
 
 
@@ -112,12 +115,14 @@ class Clusters(tool.Tool):
         self.run_line(verify)
         self.assert_same("ranks")
 
-    def job(self, name):
-        """The document with that name of the manifest that the command of the page prints, and the command of its container."""
-        (command,) = [block for language, block in blocks(self.text["Kubernetes"]) if language == "sh" and "bload.launch" in block]
+    def job(self, name, output="pods"):
+        """The document of the Job with that name in the manifest that the command of the page with that output prints, and the command of its
+        container."""
+        (command,) = [block for language, block in blocks(self.text["Kubernetes"]) if language == "sh" and f" -o {output} >" in block]
         self.run_line(command.replace("python3", sys.executable))
-        (document,) = [part for part in tool.text(os.path.join(self.at, "bload.yaml")).split("---\n") if f"  name: {name}\n" in part]
-        self.assertIn(f'workingDir: "{IMAGE_PATH}"\n', document)
+        (document,) = [part for part in tool.text(os.path.join(self.at, "bload.yaml")).split("---\n")
+                       if "kind: Job\n" in part and f"  name: {name}\n" in part]
+        self.assertEqual(f'workingDir: "{IMAGE_PATH}"\n' in document, output == "pods")
         return document, json.loads(re.search(r"command: \[sh, -c, (.*)\]\n", document)[1])
 
     def run_jobs(self, finish_status=0):
@@ -139,6 +144,32 @@ class Clusters(tool.Tool):
     def test_kubernetes_with_an_input_that_cannot_be_used(self):
         self.unusable()
         self.run_jobs()
+
+    def test_kubernetes_without_a_volume(self):
+        """The pods of the one Job, which share a store."""
+        store = self.enterContext(Store())
+        for name in os.listdir(os.path.join(self.at, "videos")):
+            with open(os.path.join(self.at, "videos", name), "rb") as file:
+                store.put("corpus", f"videos/{name}", file.read())
+        store.put("datasets", "other", b"")
+        file = os.path.join(self.at, "dataset.yaml")
+        tool.write(file, tool.text(file).replace("[videos/]", re.search(r"`sources: (\[s3:.*?\])`", self.text["Kubernetes"])[1]))
+        keys = {"AWS_ACCESS_KEY_ID": "AKTEST", "AWS_SECRET_ACCESS_KEY": "se/cret+KEY=", "AWS_ENDPOINT_URL": store.url}
+        shutil.rmtree(os.path.join(self.at, "alone"))
+        self.run_line("bload pack -q -c dataset.yaml -o alone", **keys)
+        document, command = self.job("bload", "s3://datasets/videos")
+        count = int(re.search(r"parallelism: (\d+) ", document)[1])
+        self.assertIn(f"--task auto/{count};", command)
+        self.assertIn("secretRef: {name: keys}", document)
+        os.rename(file, os.path.join(self.at, "carried.yaml"))
+        command = command.replace("/configuration/dataset.yaml", os.path.join(self.at, "carried.yaml"))
+        pods = [subprocess.Popen(["sh", "-c", command], cwd="/", env=self.environment(**keys), stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        said = [pod.communicate(timeout=120)[1] for pod in pods]
+        self.assertEqual([pod.returncode for pod in pods], [0, 0, 0], said)
+        self.assertEqual(store.buckets["datasets"].pop("other").data, b"")
+        for key, item in store.buckets["datasets"].items():
+            write(os.path.join(self.at, "far", key), item.data)
+        self.assert_same("far/videos")
 
     def test_every_file_of_the_state_is_told(self):
         host = os.uname().nodename

@@ -195,7 +195,7 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
             return self.answer_sso(asked)
         if path.startswith("/latest/") or path == "/container":
             return self.answer_metadata(asked)
-        if path.startswith(("/datasets/", "/api/datasets/")):
+        if path.startswith(("/datasets/", "/api/datasets/")) and "datasets" not in server.buckets:
             return self.answer_hub(asked, fault)
         if path.startswith("/web/"):
             name = unquote(path[len("/web/"):])
