@@ -31,8 +31,8 @@ from . import __main__ as installed
 from ._core.command_line import Parser
 from ._core.errors import DependencyError, Error, OptionError
 from ._core.launch_engines import ENGINES, Engine, Result, connect
-from ._core.launch_task import UNUSABLE, identity
-from ._core.launch_words import is_url
+from ._core.launch_task import CONFIGURATION, UNUSABLE, identity
+from ._core.launch_words import carry, is_url, known, text_of_file
 
 COMMANDS = "pack", "scan"
 NOT_FOR_TASKS = "--task", "--help", "-h", "--dry-run", "--print-config", "--repair", "-"
@@ -355,9 +355,11 @@ def make_job(arguments: argparse.Namespace, words: List[str]) -> Dict[str, Any]:
     options = ["-j", str(arguments.cpus)] + ["-q"] * arguments.quiet
     if arguments.memory and words[0] == "pack":
         options += ["--memory", str(arguments.memory * 9 // 10)]
-    return {"tool": program, "identity": identity(program), "command": words[0], "words": [word for word in words[1:] if word != "--json"],
-            "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output,
-            "store": store}
+    passed, config, configuration = [word for word in words[1:] if word != "--json"], known(words[1:]).config, ""
+    if config and is_url(output):
+        passed, configuration = carry(passed, config, CONFIGURATION), text_of_file(config)
+    return {"tool": program, "identity": identity(program), "command": words[0], "words": passed, "configuration": configuration,
+            "given": words, "options": options, "tasks": arguments.tasks, "directory": os.getcwd(), "output": output, "store": store}
 
 
 def on_engine(arguments: argparse.Namespace, job: Dict[str, Any]) -> int:

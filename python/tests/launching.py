@@ -108,6 +108,16 @@ class Launching(tool.Tool):
         store.put("results", "other", b"")
         return store, words
 
+    def carry(self, name):
+        """With a URL as output, the file of options comes with the tasks: on their machines it is gone."""
+        store, words = self.buckets()
+        place = self.place()
+        tool.write(os.path.join(place, name), f"sources: ['{words[1]}'] # \u00e9 $(false) \\\nT: 64\nshard-size: 1K\n")
+        program = self.script("#!/bin/sh\n[ \"$1 $2\" != 'pack --task' ] || rm -f '{place}'/*.yaml\nexec '{tool}' \"$@\"\n")
+        self.launch("pack", f"--config={name}", "-o", "s3://results/set", *words[-2:], program=program, cwd=place)
+        self.assertFalse(os.path.exists(os.path.join(place, name)))
+        self.assert_in_store(store, os.path.join(place, "near"))
+
     def assert_in_store(self, store, near):
         """The objects s3://results/set are the files of that dataset, and nothing else is left but an object "other"."""
         found = {name: one.data for name, one in store.buckets["results"].items()}
@@ -170,6 +180,9 @@ class Laws(Launching):
         self.assertEqual(self.end(process, 0).count(" (signal 9): run again, 1 of 2\n"), 3)
         self.assert_in_store(store, os.path.join(self.place(), "near"))
         self.assertEqual(os.listdir(scratch), [])
+
+    def test_file_comes_along(self):
+        self.carry("my set.yaml")
 
     def test_task_fails(self):
         """It is run again, as often as is allowed; the others end, and the last lines are shown with its number."""

@@ -47,7 +47,7 @@ WRONG = [
      "https://b/x: not s3://BUCKET/NAME or gs://BUCKET/NAME"),
     ("bucket", ["kubernetes", "-n", "2", "--image", "i", "--", *PACK, "-o", "s3://b"], "s3://b: not s3://BUCKET/NAME or gs://BUCKET/NAME"),
     ("file_of_pods", ["kubernetes", "-n", "2", "--image", "i", "--", "pack", "-c", "none.yaml", "-o", "s3://b/x"],
-     "-c none.yaml: No such file or directory; without --claim the file is read here, and goes into the manifest"),
+     "-c none.yaml: No such file or directory; with a URL as output the file is read here, and goes to the tasks"),
     ("slurm_without_file", ["slurm", "-n", "2", "--", *PACK, "-o", "x"],
      "Slurm's jobs scan, plan and pack by a file: give pack -c FILE -o DIR alone (bload pack ... --print-config writes the file)"),
 ]

@@ -219,6 +219,9 @@ class Slurm(Launching):
         self.assert_in_store(store, os.path.join(place, "near"))
         self.assertTrue(os.listdir(os.path.join(place, "videos.slurm/logs")))
 
+    def test_file_comes_along(self):
+        self.carry("my set.yaml")
+
     def test_scan_in_a_store(self):
         """The tasks of bload scan, then those of bload pack."""
         store, words = self.buckets()

@@ -9,7 +9,7 @@ import shlex
 from typing import Any, List, Tuple
 
 from .errors import OptionError
-from .launch_words import Known, is_url, known
+from .launch_words import Known, carry, is_url, known, text_of_file
 
 JOB = """---
 apiVersion: batch/v1
@@ -127,8 +127,7 @@ def in_store(arguments: Any, words: List[str], given: Known) -> str:
     elif given.config:
         configuration = CONFIGURATION.format(name=arguments.name, text=configuration_of(given.config))
         volumes.append(("configuration", os.path.dirname(CONFIGURATION_FILE), f"configMap: {{name: {arguments.name}}}"))
-        named = {option + given.config: option + CONFIGURATION_FILE for option in ("", "-c", "--config=")}
-        words = [named.get(word, word) for word in words]
+        words = carry(words, given.config, CONFIGURATION_FILE)
         given = given._replace(config=CONFIGURATION_FILE)
     task = ["-q", "-j", str(arguments.cpus), *words, "--task", f"auto/{arguments.tasks}"]
     store = [word for word in given.store if not word.startswith("--lease=")]      # which is for tasks
@@ -143,13 +142,7 @@ def in_store(arguments: Any, words: List[str], given: Known) -> str:
 
 def configuration_of(path: str) -> str:
     """Return the lines of the file of options, for a ConfigMap: pods have no volume on which it could be."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(CONFIGURATION_MAX + 1)
-    except UnicodeDecodeError:
-        raise OptionError(f"-c {path}: not a text in UTF-8") from None
-    except OSError as error:
-        raise OptionError(f"-c {path}: {error.strerror}; without --claim the file is read here, and goes into the manifest") from None
+    text = text_of_file(path)
     if len(text.encode()) > CONFIGURATION_MAX:
         raise OptionError(f"-c {path}: more than a ConfigMap takes (1 MiB): put the file on a volume, and give --claim")
     return "\n".join(f"    {line}" if line else "" for line in text.removesuffix("\n").split("\n"))

@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, Dict, List, Set
 
 from .errors import DependencyError, Error, OptionError
+from .launch_task import CONFIGURATION
 from .launch_words import known
 
 POLL_SECONDS = 2, 30        # between two questions to Slurm: at first, and after a while
@@ -25,10 +26,15 @@ SCRIPT = """#!/bin/sh
 [ -d "${{TMPDIR:-/tmp}}" ] || export TMPDIR=/tmp
 tool={tool}
 [ -x "$tool" ] || tool=bload
-"$tool" {command} --task "$SLURM_ARRAY_TASK_ID/{tasks}" {words}
+{configuration}"$tool" {command} --task "$SLURM_ARRAY_TASK_ID/{tasks}" {words}
 status=$?
-echo "{mark}$status" >&2
+{removal}echo "{mark}$status" >&2
 exit $status
+"""
+CARRIED = """configuration=$(mktemp) || exit
+cat >"$configuration" <<'{mark}'
+{text}
+{mark}
 """
 MARK = "bload.launch: status "
 
@@ -197,8 +203,10 @@ class Array(Jobs):
         if not missing:
             return 0
         os.makedirs(os.path.join(self.folder, "logs"), exist_ok=True)
+        text = self.job["configuration"]
         script = SCRIPT.format(tool=shlex.quote(self.job["tool"]), command=stage, tasks=self.tasks, mark=MARK,
-                               words=shlex.join([*self.job["options"], *self.job["words"]]))
+                               configuration=CARRIED.format(mark=MARK, text=text) if text else "", removal='rm -f "$configuration"\n' if text else "",
+                               words=shlex.join([*self.job["options"], *self.job["words"]]).replace(CONFIGURATION, '"$configuration"'))
         command = ["sbatch", "--parsable", f"--job-name=bload-{stage}", f"--array={','.join(map(str, missing))}", "--requeue", "--open-mode=append",
                    "--output=" + self.folder.replace("%", "%%") + f"/logs/{stage}-%A_%a.log", *self.sbatch]
         done = subprocess.run(command, input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)

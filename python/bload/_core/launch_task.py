@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -12,10 +13,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 # A status of our own: this worker can run no task. Exit statuses end at 255.
 UNUSABLE = 256
+CONFIGURATION = "@CONFIGURATION@"    # stands for the path of the file of options, where its text comes with the job
 TAIL = 20           # lines of a task that are kept
 GRACE = 10          # seconds that the tool may take to end
 PR_SET_PDEATHSIG = 1
@@ -108,6 +110,18 @@ def end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
+@contextlib.contextmanager
+def words_of(job: Dict[str, Any]) -> Iterator[List[str]]:
+    """Give the words of the job's command. The file of options that came with the job is there for as long."""
+    if not job["configuration"]:
+        yield job["words"]
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="bload-", suffix=".yaml", encoding="utf-8") as file:
+        file.write(job["configuration"])
+        file.flush()
+        yield [word.replace(CONFIGURATION, file.name) for word in job["words"]]
+
+
 def run(job: Dict[str, Any], task: int, log: Callable[[str], None] = to_output, stopped: Callable[[], bool] = lambda: False) -> Dict[str, Any]:
     """Run a task and return its status, host, seconds and last lines. The tool ends when `stopped` returns true, or with this thread."""
     began, host = time.monotonic(), socket.gethostname()
@@ -124,25 +138,26 @@ def run(job: Dict[str, Any], task: int, log: Callable[[str], None] = to_output, 
         if os.getppid() != parent:
             os._exit(1)
 
-    command = [tool, job["command"], "--task", f"{task}/{job['tasks']}", *job["options"], *job["words"]]
-    # With an output in a store, the sources may be there, too: then the working directory does not matter.
-    directory = job["directory"] if os.path.isdir(job["directory"]) else tempfile.gettempdir()
-    child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             preexec_fn=end_with_parent)
     tail: Deque[str] = collections.deque(maxlen=TAIL)
-    reader = threading.Thread(target=follow, args=(child, tail, lambda line: log(f"{name}: {line}")), daemon=True)
-    reader.start()
-    try:
-        while True:
-            try:
-                child.wait(1)
-                break
-            except subprocess.TimeoutExpired:
-                if stopped():
+    with words_of(job) as words:
+        command = [tool, job["command"], "--task", f"{task}/{job['tasks']}", *job["options"], *words]
+        # With an output in a store, the sources may be there, too: then the working directory does not matter.
+        directory = job["directory"] if os.path.isdir(job["directory"]) else tempfile.gettempdir()
+        child = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 preexec_fn=end_with_parent)
+        reader = threading.Thread(target=follow, args=(child, tail, lambda line: log(f"{name}: {line}")), daemon=True)
+        reader.start()
+        try:
+            while True:
+                try:
+                    child.wait(1)
                     break
-    finally:
-        if child.poll() is None:
-            end(child)
-    reader.join(GRACE)
+                except subprocess.TimeoutExpired:
+                    if stopped():
+                        break
+        finally:
+            if child.poll() is None:
+                end(child)
+        reader.join(GRACE)
     lines: List[str] = list(tail)
     return {"status": child.returncode, "host": host, "seconds": time.monotonic() - began, "tail": lines}

@@ -4,6 +4,8 @@ from __future__ import annotations
 import argparse
 from typing import List, NamedTuple, Optional
 
+from .errors import OptionError
+
 STORE = "endpoint", "lock-dir", "scratch", "lease"      # options of a store that have a value
 
 
@@ -39,6 +41,23 @@ def known(words: List[str]) -> Known:
     except ValueError:      # an option without its value
         return Known(None, None, False, [], False)
     return Known(found.config, found.output, found.parents, found.store or [], not others)
+
+
+def carry(words: List[str], config: str, path: str) -> List[str]:
+    """Return the words with another path of the file of options."""
+    named = {option + config: option + path for option in ("", "-c", "--config=")}
+    return [named.get(word, word) for word in words]
+
+
+def text_of_file(config: str) -> str:
+    """Return the text of the file of options, which goes to tasks that share no disk with this machine."""
+    try:
+        with open(config, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError:
+        raise OptionError(f"-c {config}: not a text in UTF-8") from None
+    except OSError as error:
+        raise OptionError(f"-c {config}: {error.strerror}; with a URL as output the file is read here, and goes to the tasks") from None
 
 
 def is_url(output: str) -> bool:
