@@ -76,7 +76,7 @@ def manifest(arguments: Any, words: List[str]) -> str:
     steps = []
     if given.config and given.is_all:
         file, at = shlex.quote(given.config), shlex.quote(output)
-        store = shlex.join(["", *given.store])[2:]
+        store = "".join(f" {shlex.quote(word)}" for word in given.store)
         parents = " --parents" * given.parents
         steps.append(("plan", "", "bload scan -q {0} -c {1} -o {2}{3}{4} --task 0/1 || [ $? = 3 ] || exit 1; bload plan -q -c {1} {2}{4} || [ $? = 3 ]"
                       .format(threads, file, at, parents, store)))

@@ -208,7 +208,7 @@ class Array(Jobs):
                                configuration=CARRIED.format(mark=MARK, text=text) if text else "", removal='rm -f "$configuration"\n' if text else "",
                                words=shlex.join([*self.job["options"], *self.job["words"]]).replace(CONFIGURATION, '"$configuration"'))
         command = ["sbatch", "--parsable", f"--job-name=bload-{stage}", f"--array={','.join(map(str, missing))}", "--requeue", "--open-mode=append",
-                   "--output=" + self.folder.replace("%", "%%") + f"/logs/{stage}-%A_%a.log", *self.sbatch]
+                   "--output=" + os.path.abspath(self.folder).replace("%", "%%") + f"/logs/{stage}-%A_%a.log", *self.sbatch]
         done = subprocess.run(command, input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         self.submitted = done.stdout.strip().partition(";")[0]
         if done.returncode or not self.submitted.isdecimal():
