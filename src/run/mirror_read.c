@@ -251,7 +251,7 @@ static bool name_find_shard(const char *name, uint8_t *bit, int64_t *shard)
     *bit = strncmp(name, begin, strlen(begin)) == 0 ? RECORD_IS_THERE : SHARD_IS_THERE;
     if (*bit == RECORD_IS_THERE)
         return bl_text_numbered(name + strlen(begin), "shard-", 8, ".record", shard) && *shard <= SHARDS_MAX;
-    if (!slash || strncmp(name, SHARDS, strlen(SHARDS)) != 0)
+    if (!slash || strncmp(name, BL_MIRROR_SHARDS, strlen(BL_MIRROR_SHARDS)) != 0)
         return false;
     snprintf(last, sizeof last, "%.*s", (int)strcspn(slash + 1, "."), slash + 1);
     return bl_text_numbered(last, "shard-", 8, "", shard) && *shard <= SHARDS_MAX;
