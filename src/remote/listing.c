@@ -368,7 +368,7 @@ int bl_uploads_parse(const char *text, size_t size, bl_pending_emit *emit, void 
 
 /* A member that is looked for. */
 struct member_search {
-    const char *root, *member;
+    const char *member;
     struct bl_buffer *out;
     bool found;
 };
@@ -377,17 +377,16 @@ static int member_visit(void *context, const struct xml_reader *x, struct bl_err
 {
     struct member_search *search = context;
     (void)e;
-    if (x->depth == 2 && xml_is(x, 0, search->root) && xml_is(x, 1, search->member) && !search->found) {
+    if (x->depth == 2 && !xml_is(x, 0, "Error") && xml_is(x, 1, search->member) && !search->found) {
         search->found = x->text.size > 0;
         bl_buffer_append(search->out, x->text.data, x->text.size);
     }
     return BL_OK;
 }
 
-int bl_store_member(const char *text, size_t size, const char *root, const char *member, struct bl_buffer *out,
-                    struct bl_error *e)
+int bl_store_member(const char *text, size_t size, const char *member, struct bl_buffer *out, struct bl_error *e)
 {
-    struct member_search search = {root, member, out, false};
+    struct member_search search = {member, out, false};
     bool good;
     int code = xml_read(text, size, member_visit, &search, &good, e);
     bl_buffer_text(out, "");

@@ -45,9 +45,10 @@ void bl_pending_place_free(struct bl_pending_place *place);
 int bl_uploads_parse(const char *text, size_t size, bl_pending_emit *emit, void *context, struct bl_pending_place *next,
                      struct bl_error *e);
 
-/* Appends the text of a member of an answer: "UploadId" of <InitiateMultipartUploadResult>. BL_EFAIL: there is none. */
-int bl_store_member(const char *text, size_t size, const char *root, const char *member, struct bl_buffer *out,
-                    struct bl_error *e);
+/* Appends the text of a member of an answer: "UploadId" of <InitiateMultipartUploadResult>. Stores differ in the name
+ * of the outer element, and other clients ignore it; one that is called Error, which may have such a member, too, is no
+ * answer. BL_EFAIL: there is none. */
+int bl_store_member(const char *text, size_t size, const char *member, struct bl_buffer *out, struct bl_error *e);
 
 /* Keys that AWS's service of tokens gives. Texts that the answer does not have are NULL. */
 struct bl_sts_answer {

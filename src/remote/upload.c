@@ -288,8 +288,7 @@ static int upload_begin(struct upload *u, struct bl_error *e)
     if (!code && !write_is_accepted(&f)) {
         code = write_fail(&f, e);
     } else if (!code) {
-        code = bl_store_member(text.data ? text.data : "", text.size, "InitiateMultipartUploadResult", "UploadId",
-                               &u->id, e);
+        code = bl_store_member(text.data ? text.data : "", text.size, "UploadId", &u->id, e);
         if (code)
             bl_error_prefix(e, "%s", u->url);
     }
@@ -365,8 +364,7 @@ static int upload_judge(struct upload *u, const struct bl_fetch *f, const struct
     bool exists = true, is_told = false;
     *u->written = (struct bl_remote_written){.outcome = BL_REMOTE_CONFLICT};
     if (write_is_accepted(f))
-        is_told = bl_store_member(text->data ? text->data : "", text->size, "CompleteMultipartUploadResult", "ETag",
-                                  &tag, &fault) == BL_OK;
+        is_told = bl_store_member(text->data ? text->data : "", text->size, "ETag", &tag, &fault) == BL_OK;
     if (is_told) {
         bl_tag_trim(tag.data);
         code = written_set(u->written, tag.data, e);

@@ -331,7 +331,7 @@ class Handler(Uploads, http.server.BaseHTTPRequestHandler):
             headers["Content-Range"] = f"bytes {begin + shift}-{end - 1 + shift}/{total}"
         if name == "unranged":  # a part without Content-Range
             del headers["Content-Range"]
-        status = 204 if name == "204" else 206 if wanted else 200
+        status = int(name) if name in ("200", "204") else 206 if wanted else 200
         length = len(body)
         if name == "length":  # a false one
             length += int(value)

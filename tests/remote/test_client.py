@@ -572,6 +572,12 @@ class Faults(Stored):
         if fault.endswith(" 1"):
             self.assertGreaterEqual(time.monotonic() - began, 1)
 
+    def test_status_of_parts(self):
+        """A part is taken for one by its header, though the status is that of a whole object ("rclone serve s3")."""
+        self.answer("200")
+        found = self.good("read", "s3://bucket/a.bin", 1000, 200_000)
+        self.assertEqual((found.out, found.retries), (DATA[1000:201_000], 0))
+
     def test_often(self):
         """A connection that breaks again and again, with bytes each time, is given up after the tries that were asked for."""
         self.answer(*["cut 1000"] * 3)

@@ -164,18 +164,20 @@ UNIT_TEST(members_of_answers_are_found)
 {
     static const char text[] =
         "<?xml version=\"1.0\"?>\n  <R xmlns=\"x\"><A>a&amp;b</A><B><C>c</C></B><A>d</A><E></E></R>";
-    static const char *const missing[][2] = {{"R", "C"}, {"R", "E"}, {"R", "F"}, {"S", "A"}};
+    static const char *const missing[] = {"C", "E", "F", "R"};
+    static const char fault[] = "<Error><Code>InvalidPart</Code><ETag>x</ETag></Error>";
     OWNED(bl_buffer_free) struct bl_buffer out = {0};
-    ck_assert_int_eq(bl_store_member(text, strlen(text), "R", "A", &out, &e), BL_OK);
+    ck_assert_int_eq(bl_store_member(text, strlen(text), "A", &out, &e), BL_OK);
     ck_assert_str_eq(out.data, "a&b");
     for (size_t i = 0; i < COUNT(missing); i++) {
         bl_error_clear(&e);
         bl_buffer_clear(&out);
-        FAILS_WITH(bl_store_member(text, strlen(text), missing[i][0], missing[i][1], &out, &e), BL_EFAIL,
-                   missing[i][1]);
+        FAILS_WITH(bl_store_member(text, strlen(text), missing[i], &out, &e), BL_EFAIL, missing[i]);
     }
     bl_error_clear(&e);
-    FAILS_WITH(bl_store_member(text, strlen(text) - 1, "R", "A", &out, &e), BL_EFAIL, "the answer has no A");
+    FAILS_WITH(bl_store_member(text, strlen(text) - 1, "A", &out, &e), BL_EFAIL, "the answer has no A");
+    bl_error_clear(&e);
+    FAILS_WITH(bl_store_member(fault, strlen(fault), "ETag", &out, &e), BL_EFAIL, "the answer has no ETag");
 }
 
 UNIT_TEST(faults_of_stores_are_parsed)
