@@ -180,8 +180,9 @@ static int claims_judge(struct bl_claims *c, int64_t number, const char *url, st
 {
     struct bl_claim claim = {0};
     struct bl_error fault = {0};
-    if (!found->exists)
-        return claims_take(c, number, NULL, taken, e);
+    /* A store may leave a claim without bytes where a writer was killed. */
+    if (!found->exists || !found->text.size)
+        return claims_take(c, number, found->exists ? found->tag : NULL, taken, e);
     if (bl_claim_parse(&claim, found->text.data, found->text.size, &fault))
         return bl_error_set(e, BL_EFAIL, "%s: %s", url, fault.text);
     if (claim.state == BL_CLAIM_DONE) {

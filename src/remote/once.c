@@ -1,6 +1,8 @@
 /* Writes objects on condition that they are new, and compares those that are there. */
 #include "remote/once.h"
 
+#include <stdlib.h>
+
 #include "remote/payload.h"
 #include "remote/upload.h"
 
@@ -19,36 +21,60 @@ static int object_match_size(struct bl_remote *remote, const char *url, int64_t 
     return is_absent ? BL_OK : bl_error_pass(e, code == BL_EUSAGE ? BL_EFAIL : code, &fault);
 }
 
+/* Writes an object, if there is none, or if an empty one of this tag is there. *conflict: it was not written. */
+static int object_write_new(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
+                            const char *tag, bool *conflict, struct bl_error *e)
+{
+    const struct bl_remote_condition condition = {.is_new = !tag, .tag = tag};
+    struct bl_remote_written written = {0};
+    if (payload->data)
+        BL_TRY(bl_remote_put(remote, url, payload->data, (size_t)payload->size, &condition, &written, e));
+    else
+        BL_TRY(bl_remote_upload(remote, url, payload->fd, payload->size, &condition, &written, e));
+    *conflict = written.outcome == BL_REMOTE_CONFLICT;
+    bl_remote_written_free(&written);
+    return BL_OK;
+}
+
+/* Compares what is there, first the record. tag: as in bl_payload_match, of the object. */
+static int object_match(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
+                        const struct bl_remote_record *record, enum bl_payload_match *match, char **tag,
+                        struct bl_error *e)
+{
+    *match = BL_MATCH_ABSENT;
+    if (record) {
+        const struct bl_payload told = {.data = record->data, .fd = -1, .size = (int64_t)record->size};
+        char *none = NULL;
+        int code = bl_payload_match(remote, record->url, &told, match, &none, e);
+        free(none);
+        BL_TRY(code);
+    }
+    return *match == BL_MATCH_SAME ? object_match_size(remote, url, payload->size, match, e)
+                                   : bl_payload_match(remote, url, payload, match, tag, e);
+}
+
 /* Writes an object once. record: NULL for none. *was_there: it was there with these bytes. */
 static int object_write_once(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
                              const struct bl_remote_record *record, bool *was_there, struct bl_error *e)
 {
-    const struct bl_remote_condition is_new = {.is_new = true};
-    for (int i = 0; i < TRIES; i++) {
-        struct bl_remote_written written = {0};
-        enum bl_payload_match match = BL_MATCH_ABSENT;
-        if (payload->data)
-            BL_TRY(bl_remote_put(remote, url, payload->data, (size_t)payload->size, &is_new, &written, e));
-        else
-            BL_TRY(bl_remote_upload(remote, url, payload->fd, payload->size, &is_new, &written, e));
-        *was_there = written.outcome == BL_REMOTE_CONFLICT;
-        bl_remote_written_free(&written);
-        if (!*was_there)
-            return BL_OK;
-        if (record) {
-            const struct bl_payload told = {.data = record->data, .fd = -1, .size = (int64_t)record->size};
-            BL_TRY(bl_payload_match(remote, record->url, &told, &match, e));
-        }
-        if (match == BL_MATCH_SAME)
-            BL_TRY(object_match_size(remote, url, payload->size, &match, e));
-        else
-            BL_TRY(bl_payload_match(remote, url, payload, &match, e));
-        if (match == BL_MATCH_SAME)
-            return BL_OK;
-        if (match == BL_MATCH_OTHER)
-            return bl_error_set(e, BL_EFAIL, "%s: another run has written other bytes", url);
+    char *tag = NULL;
+    bool is_done = false;
+    int code = BL_OK;
+    for (int i = 0; i < TRIES && !code && !is_done; i++) {
+        enum bl_payload_match match = BL_MATCH_SAME;
+        code = object_write_new(remote, url, payload, tag, was_there, e);
+        free(tag);
+        tag = NULL;
+        if (!code && *was_there)
+            code = object_match(remote, url, payload, record, &match, &tag, e);
+        if (!code && match == BL_MATCH_OTHER)
+            code = bl_error_set(e, BL_EFAIL, "%s: another run has written other bytes", url);
+        is_done = match == BL_MATCH_SAME;
     }
-    return bl_error_set(e, BL_EFAIL, "%s: cannot be written: it was there and removed %d times", url, TRIES);
+    free(tag);
+    if (!code && !is_done)
+        code = bl_error_set(e, BL_EFAIL, "%s: cannot be written: it was there and removed %d times", url, TRIES);
+    return code;
 }
 
 int bl_remote_put_once(struct bl_remote *remote, const char *url, const void *data, size_t size, bool *was_there,

@@ -59,17 +59,22 @@ int bl_payload_compare(struct bl_remote *remote, const struct bl_remote_object *
 }
 
 int bl_payload_match(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
-                     enum bl_payload_match *match, struct bl_error *e)
+                     enum bl_payload_match *match, char **tag, struct bl_error *e)
 {
     struct bl_remote_object object = {0};
     struct bl_error fault = {0};
     bool same = false;
     int code = bl_remote_stat(remote, url, &object, &fault);
     *match = BL_MATCH_ABSENT;
+    *tag = NULL;
     if (code)
         return object.size < 0 ? BL_OK : bl_error_pass(e, code == BL_EUSAGE ? BL_EFAIL : code, &fault);
     code = bl_payload_compare(remote, &object, payload, &same, e);
-    *match = same ? BL_MATCH_SAME : BL_MATCH_OTHER;
+    *match = same ? BL_MATCH_SAME : object.size ? BL_MATCH_OTHER : BL_MATCH_EMPTY;
+    if (*match == BL_MATCH_EMPTY) {
+        *tag = object.tag;
+        object.tag = NULL;
+    }
     bl_remote_object_free(&object);
     /* It may have been removed between the two requests. */
     if (code == BL_EFAIL && bl_remote_stat(remote, url, &object, &fault) && object.size < 0) {

@@ -26,11 +26,13 @@ int bl_payload_compare(struct bl_remote *remote, const struct bl_remote_object *
 enum bl_payload_match {
     BL_MATCH_ABSENT, /* there is no object */
     BL_MATCH_SAME,
+    BL_MATCH_EMPTY, /* it has no bytes, and the payload has: SeaweedFS leaves it where a writer was killed */
     BL_MATCH_OTHER
 };
 
-/* Does the same with the object that is there now. */
+/* Does the same with the object that is there now. *tag: of an object that is empty; the caller frees it. NULL
+ * otherwise. */
 int bl_payload_match(struct bl_remote *remote, const char *url, const struct bl_payload *payload,
-                     enum bl_payload_match *match, struct bl_error *e);
+                     enum bl_payload_match *match, char **tag, struct bl_error *e);
 
 #endif

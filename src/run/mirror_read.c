@@ -89,9 +89,14 @@ const struct bl_mirror_object *bl_mirror_find(const struct bl_mirror *m, const c
     return m->objects ? bsearch(&key, m->object, m->objects, sizeof key, object_compare) : NULL;
 }
 
+/* Objects without bytes, which a store may leave where a writer was killed, count as missing; but a part of the spool
+ * has none where a task has no text. */
 static int mirror_on_object(void *context, const struct bl_remote_object *object, struct bl_error *e)
 {
+    static const char spool[] = BL_WORK_FOLDER "/spool/";
     struct bl_mirror *m = context;
+    if (!object->size && strncmp(object->url + strlen(m->url) + 1, spool, strlen(spool)) != 0)
+        return BL_OK;
     if (BL_ARRAY_RESERVE(m->object, m->capacity, m->objects + 1, e))
         return BL_EFAIL;
     struct bl_mirror_object *o = &m->object[m->objects];

@@ -30,10 +30,11 @@ struct publishing {
     const char *url, *path;
     int fd;
     int64_t size;
+    char *empty; /* the tag of an object without bytes, which stands in its place; or NULL */
 };
 
-/* Compares the file with the object that is there. *gone: there is none any more. BL_EDATA: it has other bytes, which
- * the file has now. */
+/* Compares the file with the object that is there. *gone: there is none any more, or one without bytes, which a store
+ * may leave where a writer was killed. BL_EDATA: it has other bytes, which the file has now. */
 static int publishing_compare(struct publishing *p, bool *gone, struct bl_error *e)
 {
     struct bl_remote_object object = {0}, now = {0};
@@ -41,11 +42,16 @@ static int publishing_compare(struct publishing *p, bool *gone, struct bl_error 
     bool same = false;
     int code = bl_remote_stat(p->m->remote, p->url, &object, &fault);
     *gone = code == BL_EUSAGE && object.size < 0;
-    if (!code)
+    if (!code && !object.size && p->size) {
+        p->empty = object.tag;
+        object.tag = NULL;
+        *gone = true;
+    }
+    if (!code && !*gone)
         code = bl_mirror_compare(p->m, &object, p->path, &same, &fault);
-    if (!code && !same)
+    if (!code && !same && !*gone)
         code = bl_mirror_save(p->m, &object, p->path, &fault);
-    bool differs = !code && !same;
+    bool differs = !code && !same && !*gone;
     if (code == BL_EFAIL)
         *gone = bl_remote_stat(p->m->remote, p->url, &now, &none) == BL_EUSAGE && now.size < 0;
     bl_remote_object_free(&object);
@@ -61,11 +67,13 @@ static int publishing_compare(struct publishing *p, bool *gone, struct bl_error 
  */
 static int publishing_write(struct publishing *p, struct bl_error *e)
 {
-    static const struct bl_remote_condition is_new = {.is_new = true};
     for (int i = 0; i < WRITES_MAX; i++) {
+        const struct bl_remote_condition condition = {.is_new = !p->empty, .tag = p->empty};
         struct bl_remote_written written = {0};
         bool gone = false;
-        BL_TRY(bl_remote_upload(p->m->remote, p->url, p->fd, p->size, &is_new, &written, e));
+        BL_TRY(bl_remote_upload(p->m->remote, p->url, p->fd, p->size, &condition, &written, e));
+        free(p->empty);
+        p->empty = NULL;
         bool is_there = written.outcome == BL_REMOTE_CONFLICT;
         bl_remote_written_free(&written);
         if (is_there)
@@ -87,8 +95,9 @@ int bl_mirror_publish(struct bl_mirror *m, const char *name, struct bl_error *e)
     if (!code && ((fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) < 0 || fstat(fd, &status) != 0))
         code = bl_error_errno(e, BL_EFAIL, "cannot open %s", path.data);
     if (!code) {
-        struct publishing p = {m, url.data, path.data, fd, status.st_size};
+        struct publishing p = {m, url.data, path.data, fd, status.st_size, NULL};
         code = publishing_write(&p, e);
+        free(p.empty);
     }
     m->keeps &= code != BL_EDATA; /* the run that the store knows is another one */
     m->keeps |= !code;

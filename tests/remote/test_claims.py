@@ -141,13 +141,21 @@ class Taking(Claims):
             self.store.put("bucket", "x/" + name, b"?")
         self.assertEqual(self.numbers(self.work(3), "done"), [0, 1, 2])
 
-    @each([("text", b"hello\n"), ("empty", b""), ("binary", bytes(range(256))), ("short", b"claim: held\n"),
+    @each([("text", b"hello\n"), ("binary", bytes(range(256))), ("short", b"claim: held\n"),
            ("lease", b"claim: held\nhost: a\nprocess: 1\nlease: 0\n"), ("state", b"claim: lent\nhost: a\nprocess: 1\nlease: 60\n"),
            ("host", b"claim: held\nhost: a\x1b[1m\nprocess: 1\nlease: 60\n")])
     def test_no_claim(self, _, data):
         self.store.put("bucket", "x/shard-00000", data[:255])
         found = self.fails(1, "s3://bucket/x/shard-00000: it is no claim of bload", "claims", "s3://bucket/x/shard", 1, LEASE, 0)
         self.assertEqual(found.out, b"")
+
+    def test_emptied(self):
+        """A store may keep an empty object of a claim whose writer was killed: of tasks that come, one takes the piece."""
+        self.store.put("bucket", "x/shard-00000", b"")
+        running = [self.start(1, 0.2) for _ in range(3)]
+        found = [self.end(process) for process in running]
+        self.assertEqual(sorted(len(self.numbers(lines, "done")) for lines in found), [0, 0, 1])
+        self.all_done(1)
 
     def test_too_large(self):
         self.store.put("bucket", "x/shard-00000", b"x" * 5000)

@@ -342,6 +342,31 @@ class Killed(Results):
             self.clear()
         self.assertGreater(left, 4)
 
+    @each([("text", "v", SMALL), ("parts", "a", ("-T", "64", "--shard-size", "10M"))])
+    def test_emptied(self, name, inputs, options):
+        """SeaweedFS keeps an empty object of a request whose sender is killed. The same command writes the object."""
+        self.text() if name == "text" else self.arrays()
+        command = "pack", "-q", inputs, *(TEXT if name == "text" else ()), *options, "-j", "1", "-o"
+        self.bload(*command, "local")
+        self.store.requests.clear()
+        self.bload(*command, URL)
+        numbers = [request.number for request in self.store.requests if request.method == "PUT" and not request.query]
+        reached = 0
+        for i in chosen(len(numbers), 8):
+            self.clear()
+            stopper = Stopper(self.store, numbers[i - 1], False)
+
+            def end(request, stop=stopper.end):
+                stop(request)
+                if request.method == "PUT" and not request.query:
+                    self.store.put("bucket", request.path.removeprefix("/bucket/"), b"")
+            stopper.end = end
+            stopper.follow(self.start(*command, URL))
+            reached += b"" in self.objects().values()
+            self.bload(*command, URL)
+            self.complete()
+        self.assertGreater(reached, 3)
+
     @each([(f"{name}_{number}", getattr(signal, name), number) for name, number in (("SIGINT", 20), ("SIGINT", 24), ("SIGTERM", 30))])
     def test_stopped(self, _, number, request):
         """Ctrl-C ends it within a second, as it ends a local run; what is there is used again."""

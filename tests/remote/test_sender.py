@@ -213,7 +213,10 @@ class Once(Written):
     def test_once(self, name):
         self.assertEqual(self.once(name), "written")
         self.assertEqual(self.once(name), "was there")
-        self.fails(1, "s3://bucket/a: another run has written other bytes", "once", "s3://bucket/a", self.file("other"))
+        if name == "empty":  # as what a store keeps of a write that broke off
+            self.assertEqual(self.once("other"), "written")
+            name = "other"
+        self.fails(1, "s3://bucket/a: another run has written other bytes", "once", "s3://bucket/a", self.file("small" if name == "other" else "other"))
 
     def test_lost(self):
         self.faults("lost")
