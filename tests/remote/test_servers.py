@@ -252,24 +252,6 @@ class WeedObjects(Served):
         self.assertRegex(said, r"URLs: \d+ requests, .* fetched")
         self.assertNotIn("repeated", said)
 
-    @each([("small", "24K"), ("parts", "20M")])
-    def test_results(self, name, size):
-        """A dataset that is written there has the files of a local one, as another client reads them; small shards, and one in parts."""
-        for path, data in CORPUS.items():
-            self.write(path, data * (1 if name == "small" else 40))
-        command = "pack", "v", *TEXT, "-T", "4096", "--shard-size", size, "-o"
-        self.bload(*command, f"local-{name}")
-        for again in False, True:
-            said = self.bload(*command, f"s3://bucket/sets/{name}", "--endpoint", self.server.url)
-            self.assertEqual("already complete" in said, again)
-        found = {item["Key"].removeprefix(f"sets/{name}/"): self.client.get_object(Bucket="bucket", Key=item["Key"])["Body"].read()
-                 for item in self.client.list_objects_v2(Bucket="bucket", Prefix=f"sets/{name}/")["Contents"]}
-        top = os.path.join(self.home, f"local-{name}")
-        names = [os.path.relpath(os.path.join(where, file), top) for where, _, files in os.walk(top) for file in files]
-        self.assertEqual(sorted(found), sorted(names))
-        self.assertEqual([file for file in names if found[file] != self.read(f"local-{name}/{file}")], [])
-        self.assertEqual(self.client.list_multipart_uploads(Bucket="bucket").get("Uploads", []), [])
-
 
 if __name__ == "__main__":
     unittest.main()
