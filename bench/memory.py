@@ -54,4 +54,5 @@ def main():
     sys.exit(process.returncode)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,8 +4,16 @@
 #
 #     bench/remote.sh [BLOCKS] [LATENCY]
 #     bench/remote.sh peers [BLOCKS] [LATENCY]
+#
+# Or packing into a store beside packing into a directory (bench/remote_results.py):
+#
+#     bench/remote.sh results [LATENCY [CORPUS...]]
 set -eu
 cd "$(dirname "$0")/.."
+if [ "${1-}" = results ]; then
+    shift
+    exec "$(scripts/remote-venv.sh)" bench/remote_results.py "$@"
+fi
 if [ "${1-}" != peers ]; then
     exec "$(scripts/remote-venv.sh)" bench/remote.py "$@"
 fi
