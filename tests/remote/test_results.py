@@ -739,6 +739,32 @@ class Refused(Results):
         self.complete()
 
 
+class Bounded(Results):
+    def test_memory(self):
+        """Parts that are uploaded count in --memory: a bound that is too small is refused with the figure of the run, and a run with that
+        much keeps to it. Shards have two blocks of 10 MB."""
+        self.arrays(7)
+        command = "pack", "-q", "a", "-T", "66", "--shard-size", "24M", "-j", "1", "-o"
+        needs = {}
+        for output in "local", URL:
+            said = self.fails(2, "of memory is not enough", *command, output, "--memory", "1M")
+            needs[output] = float(re.search(r"a run with one worker ([\d.]+) MiB", said)[1])
+        self.assertAlmostEqual(needs[URL], needs["local"] + 8, delta=0.2)  # one part, for one worker
+        self.assertNotIn("manifest.json", self.objects())
+        self.bload(*command, "local")
+        process, peak = self.start(*command, URL, "--memory", f"{int(needs[URL]) + 1}M"), 0
+        while process.poll() is None:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                peak = max([peak, *(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM:"))])
+            time.sleep(0.005)
+        self.assertEqual(process.returncode, 0, process.communicate()[1])
+        process.stderr.close()
+        self.assertGreater(peak, needs["local"] / 2)
+        self.assertLess(peak, needs[URL] + 1)
+        self.assertTrue([request for request in self.store.requests if "partNumber=2" in request.query])
+        self.complete()
+
+
 class Tasks(Results):
     """Tasks without a shared disk: each has a scratch folder of its own, and nothing else in common but the URL."""
     COUNT = 3
