@@ -85,8 +85,8 @@ def manifest(arguments: Any, words: List[str]) -> str:
     names = [f"{arguments.name}-{name}" for name, _, _ in steps]
     volumes = [("data", arguments.mount, f"persistentVolumeClaim: {{claimName: {arguments.claim}}}")]
     jobs = []
-    for at, (name, kind, command) in enumerate(steps):
-        suspend = str(at > 0).lower()
+    for number, (name, kind, command) in enumerate(steps):
+        suspend = str(number > 0).lower()
         fields = INDEXED.format(suspend=suspend, tasks=arguments.tasks, retries=arguments.retries) + POLICY if kind else \
             f"  suspend: {suspend}\n  backoffLimit: {arguments.retries}\n"
         jobs.append(job(arguments, f"{arguments.name}-{name}", fields, command, volumes, bool(kind)))
