@@ -356,7 +356,7 @@ UNIT_TEST(a_part_is_written_once)
     scan_parts(&b, 2, NULL);
     ck_assert_int_eq(scan_part(&b, 0, 2, &e), BL_OK);
     ck_assert_int_eq(system("echo another line >>v/0.txt"), 0);
-    FAILS_WITH(scan_part(&b, 0, 2, &e), BL_EFAIL, "exists already, with other content than here");
+    FAILS_WITH(scan_part(&b, 0, 2, &e), BL_EDATA, "exists already, with other content than here");
     ck_assert_int_eq(system("test $(ls parts | wc -l) = 2"), 0); /* nothing is left over */
     end(&b);
 }
