@@ -55,6 +55,15 @@ def run(folder, *arguments, **environment):
     return subprocess.run([BLOAD, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, timeout=120, check=False)
 
 
+def write_files(top, files):
+    """Writes files below a folder: a name there, and the bytes, for each."""
+    for name, data in files.items():
+        path = os.path.join(top, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+
 class Local:
     """The datasets, packed once for all tests."""
 
@@ -71,11 +80,7 @@ class Local:
             if i % 2 == 0:
                 files[f"p/{i:02}.npy"] = npy(i + 1, 20, 100 * i)
         files.update({f"f/{name}/{i}.png": png(40 * i) for name in "abc" for i in range(3)})
-        for name, data in files.items():
-            path = os.path.join(made.name, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(data)
+        write_files(made.name, files)
         for form, (arguments, _, _) in FORMS.items():
             for command in (("pack", "-q", *arguments, "-o", form), ("plan", "-q", "--dataset", "epochs", "--epochs", "2")):
                 if command[0] == "pack" or form == "epochs":
@@ -86,6 +91,7 @@ class Local:
 
 
 def files_of(folder):
+    """The bytes of each file below a folder, by their names there."""
     out = {}
     for where, _, names in os.walk(folder):
         for name in names:

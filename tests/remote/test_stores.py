@@ -21,6 +21,7 @@ import numpy as np
 
 from harness import each
 from servers import KEYS, Weed
+from test_datasets import files_of, write_files
 from test_packing import BLOAD, TEXT, lines
 
 try:
@@ -50,24 +51,11 @@ class Inputs:
             file = io.BytesIO()
             np.save(file, random.integers(0, 9, (100, 10_000)).astype("f4"))
             files[f"a/{i}.npy"] = file.getvalue()
-        for name, data in files.items():
-            os.makedirs(os.path.dirname(os.path.join(made.name, name)), exist_ok=True)
-            with open(os.path.join(made.name, name), "wb") as file:
-                file.write(data)
+        write_files(made.name, files)
         for name, words in SOURCES.items():
             subprocess.run([BLOAD, "pack", "-q", *words, "-o", f"local-{name}"], cwd=made.name, check=True, timeout=60)
         cls.folder = made
         return made.name
-
-
-def files_of(top):
-    """The bytes of each file below a folder, by their names there."""
-    found = {}
-    for where, _, names in os.walk(top):
-        for name in names:
-            with open(os.path.join(where, name), "rb") as file:
-                found[os.path.relpath(os.path.join(where, name), top)] = file.read()
-    return found
 
 
 class Law:
