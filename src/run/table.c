@@ -1,5 +1,6 @@
 /* The table of sequences: makes it by a scan, by merging the parts of tasks or by copying a given table, and checks it
  * against the request and its inputs. */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -528,9 +529,15 @@ static int table_find_spool(struct bl_packing *p, struct bl_error *e)
     p->env.spool_url = bl_mirror_spool_url(p->request.mirror);
     if (!p->env.spool_url)
         return BL_OK;
-    if (bl_input_folder_open(&folder, p->env.spool_url) != 0)
+    if (bl_input_folder_open(&folder, p->env.spool_url) == 0) {
+        bl_input_folder_close(&folder);
+        return BL_OK;
+    }
+    if (errno != ENOENT)
         return bl_opener_fail("cannot list", p->env.spool_url, BL_EFAIL, e);
-    bl_input_folder_close(&folder);
+    /* An equal run has ended meanwhile, and removed it. */
+    bl_far_forgive();
+    p->env.spool_url = NULL;
     return BL_OK;
 }
 

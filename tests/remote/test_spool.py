@@ -101,6 +101,21 @@ class Spool(Results):
         self.bload("finish", "-q", URL)
         self.complete()
 
+    def test_removed(self):
+        """The spool goes away after the state was fetched: the texts are counted again."""
+        self.corpus()
+
+        def removing(request):
+            if "list-type" in request.query and "spool" in str(request.query):
+                for name in self.steps:
+                    self.bucket.pop(f"sets/d/{name}", None)
+                    self.bucket.pop(f"sets/d/{name.replace('.steps', '.rows')}", None)
+        self.store.fault = removing
+        self.bload("pack", "-q", *self.sources, *OPTIONS, "-j", "1", "-o", URL)
+        self.store.fault = None
+        self.assertEqual(sorted(self.gets("/in/v/").values()), [1] * FILES)
+        self.complete()
+
     def test_missing(self):
         """A file that is gone is made again, by the task that needs it."""
         self.corpus()
