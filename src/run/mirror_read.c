@@ -221,8 +221,7 @@ static int scratch_empty(const struct bl_mirror *m, struct bl_error *e)
     return BL_OK;
 }
 
-/* --- state ----------------------------------------------------------------------------------------------------------
- */
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 /* Removes files of the dataset from a scratch whose dataset is not finished: a run was killed before it sent them. */
 static int scratch_remove_finished(const struct bl_mirror *m, struct bl_error *e)
